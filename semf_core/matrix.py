@@ -1,0 +1,263 @@
+"""The data matrix as the solvers see it: two products, a norm and a residual.
+
+Factors are passed transposed (p×m), so that a factor's columns are contiguous. No operation here
+makes an m×n temporary; what has to be evaluated entry by entry goes through blocks of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from semf_core.parameters import InvalidInput
+
+Array = np.ndarray
+BLOCK_ENTRIES = 2_000_000
+"""Entries of a block of rows: 16 MB of float64."""
+CANCELLATION = 1e5
+"""Where ‖M−XY‖² falls below this many roundings of ‖M‖² its expansion has lost its digits."""
+
+
+class DataMatrix:
+    """M with the products of Algorithm 1; subclasses say how they are carried out."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    identity = True
+    """‖M−XY‖² may be expanded into products that are there anyway (not with missing entries)."""
+
+    @cached_property
+    def norm(self) -> float:
+        """‖M‖_F over the observed entries."""
+        return float(np.sqrt(self._norm_squared()))
+
+    def right(self, Y: Array, Xt: Array) -> Array:
+        """(M Yᵀ)ᵀ as p×m; missing entries of M stand for those of XY."""
+        raise NotImplementedError
+
+    def left(self, Wt: Array, Xt: Array, Y: Array) -> Array:
+        """Wᵀ M for W given as rows; missing entries of M stand for those of XY."""
+        raise NotImplementedError
+
+    def residual(self, Xt: Array, Y: Array) -> float:
+        """‖M − XY‖_F evaluated directly, to full accuracy however small it is."""
+        raise NotImplementedError
+
+    def residual_from(self, Xt: Array, Y: Array, XtM: Array, XtX: Array, YYt: Array) -> float:
+        """‖M−XY‖ from ‖M‖² − 2⟨XᵀM, Y⟩ + ⟨XᵀX, YYᵀ⟩, evaluated directly where that cancels."""
+        if self.identity:
+            total = self.norm**2
+            square = total - 2 * float(np.vdot(XtM, Y)) + float(np.vdot(XtX, YYt))
+            if square > CANCELLATION * np.finfo(self.dtype).eps * total:
+                return float(np.sqrt(square))
+        return self.residual(Xt, Y)
+
+    def _norm_squared(self) -> float:
+        raise NotImplementedError
+
+    def live(self) -> tuple[Array, Array]:
+        """Indices of the rows and of the columns that are not entirely zero."""
+        return np.arange(self.shape[0]), np.arange(self.shape[1])
+
+    def subset(self, rows: Array, columns: Array) -> DataMatrix:
+        raise NotImplementedError
+
+
+@dataclass(eq=False)
+class DenseMatrix(DataMatrix):
+    """An array in memory, or a memory map that is read in blocks of rows."""
+
+    array: Array
+    dtype: np.dtype
+
+    def __post_init__(self) -> None:
+        self.shape = self.array.shape
+        self.mapped = isinstance(self.array, np.memmap) or self.array.dtype != self.dtype
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Blocks of rows in the working precision."""
+        m, n = self.shape
+        step = max(1, BLOCK_ENTRIES // n)
+        for first in range(0, m, step):
+            rows = slice(first, min(first + step, m))
+            yield rows, np.asarray(self.array[rows], dtype=self.dtype)
+
+    def right(self, Y: Array, Xt: Array) -> Array:
+        if not self.mapped:
+            return Y @ self.array.T
+        out = np.empty((len(Y), self.shape[0]), self.dtype)
+        for rows, block in self.blocks():
+            out[:, rows] = Y @ block.T
+        return out
+
+    def left(self, Wt: Array, Xt: Array, Y: Array) -> Array:
+        if not self.mapped:
+            return Wt @ self.array
+        out = np.zeros((len(Wt), self.shape[1]), self.dtype)
+        for rows, block in self.blocks():
+            out += Wt[:, rows] @ block
+        return out
+
+    def residual(self, Xt: Array, Y: Array) -> float:
+        total = 0.0
+        for rows, block in self.blocks():
+            difference = block - Xt[:, rows].T @ Y
+            total += float(np.vdot(difference, difference))
+        return float(np.sqrt(total))
+
+    def _norm_squared(self) -> float:
+        return sum(float(np.vdot(block, block)) for _, block in self.blocks())
+
+    def live(self) -> tuple[Array, Array]:
+        if self.mapped:
+            return super().live()
+        return np.flatnonzero(self.array.any(axis=1)), np.flatnonzero(self.array.any(axis=0))
+
+    def subset(self, rows: Array, columns: Array) -> DenseMatrix:
+        return DenseMatrix(np.ascontiguousarray(self.array[np.ix_(rows, columns)]), self.dtype)
+
+
+@dataclass(eq=False)
+class SparseMatrix(DataMatrix):
+    """scipy.sparse data, never made dense."""
+
+    array: sp.csr_array
+    dtype: np.dtype
+
+    def __post_init__(self) -> None:
+        self.shape = self.array.shape
+        self.array = self.array.astype(self.dtype)
+        self.transposed = self.array.T.tocsr()
+
+    def right(self, Y: Array, Xt: Array) -> Array:
+        return np.ascontiguousarray((self.array @ np.ascontiguousarray(Y.T)).T)
+
+    def left(self, Wt: Array, Xt: Array, Y: Array) -> Array:
+        return np.ascontiguousarray((self.transposed @ np.ascontiguousarray(Wt.T)).T)
+
+    def residual(self, Xt: Array, Y: Array) -> float:
+        n = self.shape[1]
+        step = max(1, BLOCK_ENTRIES // n)
+        total = 0.0
+        for first in range(0, self.shape[0], step):
+            rows = slice(first, first + step)
+            difference = self.array[rows].toarray() - Xt[:, rows].T @ Y
+            total += float(np.vdot(difference, difference))
+        return float(np.sqrt(total))
+
+    def _norm_squared(self) -> float:
+        return float(np.vdot(self.array.data, self.array.data))
+
+    def live(self) -> tuple[Array, Array]:
+        rows = np.flatnonzero(abs(self.array).sum(axis=1))
+        return rows, np.flatnonzero(abs(self.transposed).sum(axis=1))
+
+    def subset(self, rows: Array, columns: Array) -> SparseMatrix:
+        return SparseMatrix(self.array[rows][:, columns], self.dtype)
+
+
+@dataclass(eq=False)
+class MaskedMatrix(DataMatrix):
+    """Dense data with missing entries.
+
+    Each product first sets the missing entries to those of XY, the minimiser of ½‖Z − XY‖² over the
+    completions Z of M, so every update is still an exact partial minimisation.
+    """
+
+    full: DenseMatrix
+    observed: Array
+    identity = False
+
+    def __post_init__(self) -> None:
+        self.shape, self.dtype = self.full.shape, self.full.dtype
+
+    def _residual_blocks(self, Xt: Array, Y: Array) -> Iterator[tuple[slice, Array]]:
+        """M − XY where M is observed, zero elsewhere, in blocks of rows."""
+        for rows, block in self.full.blocks():
+            yield rows, np.where(self.observed[rows], block - Xt[:, rows].T @ Y, 0).astype(self.dtype, copy=False)
+
+    def right(self, Y: Array, Xt: Array) -> Array:
+        out = (Y @ Y.T) @ Xt
+        for rows, difference in self._residual_blocks(Xt, Y):
+            out[:, rows] += Y @ difference.T
+        return out
+
+    def left(self, Wt: Array, Xt: Array, Y: Array) -> Array:
+        out = (Wt @ Xt.T) @ Y
+        for rows, difference in self._residual_blocks(Xt, Y):
+            out += Wt[:, rows] @ difference
+        return out
+
+    def residual(self, Xt: Array, Y: Array) -> float:
+        return float(np.sqrt(sum(float(np.vdot(d, d)) for _, d in self._residual_blocks(Xt, Y))))
+
+    def _norm_squared(self) -> float:
+        return sum(float(np.square(b, where=self.observed[r], out=np.zeros_like(b)).sum()) for r, b in self.full.blocks())
+
+
+def as_data_matrix(M: Any, mask: Any = None, dtype: str | None = None) -> DataMatrix:
+    """M checked and wrapped; NaN entries, or those where `mask` is false, count as missing."""
+    if sp.issparse(M):
+        return _sparse(M, mask, dtype)
+    array = M if isinstance(M, np.ndarray) else np.asarray(M)
+    if array.dtype == object or array.dtype.kind in "USVMm":
+        raise InvalidInput("M", f"must hold numbers, not {array.dtype}")
+    if array.dtype.kind == "c":
+        raise InvalidInput("M", "holds complex numbers; pass the real part, the modulus, or both stacked")
+    if array.ndim != 2:
+        raise InvalidInput("M", f"must be a matrix (two dimensions), not of shape {array.shape}; reshape(-1, 1) makes one column")
+    if array.size == 0:
+        raise InvalidInput("M", f"is empty (shape {array.shape})")
+    working = np.dtype(dtype or (array.dtype if array.dtype in (np.float32, np.float64) else np.float64))
+    if not isinstance(array, np.memmap):
+        array = np.ascontiguousarray(array, dtype=working)
+    dense = DenseMatrix(array, working)
+    missing = _scan(dense)
+    if mask is None and not missing:
+        return dense
+    observed = np.isfinite(array) if mask is None else _checked_mask(mask, array)
+    if not observed.any():
+        raise InvalidInput("M", "has no observed entry")
+    if mask is None or missing:
+        dense = DenseMatrix(np.where(observed, array, 0).astype(working), working)
+    return MaskedMatrix(dense, observed) if not observed.all() else dense
+
+
+def _scan(dense: DenseMatrix) -> bool:
+    """Refuse infinite entries; say whether there are NaN ones."""
+    missing = False
+    for _, block in dense.blocks():
+        if not np.isfinite(block).all():
+            if np.isinf(block).any():
+                raise InvalidInput("M", "holds an infinite entry; replace it, or mark it missing as NaN")
+            missing = True
+    return missing
+
+
+def _checked_mask(mask: Any, array: Array) -> Array:
+    observed = np.asarray(mask)
+    if observed.shape != array.shape:
+        raise InvalidInput("mask", f"has shape {observed.shape}, but M is {array.shape[0]}×{array.shape[1]}")
+    if not np.isin(observed, (0, 1)).all():
+        raise InvalidInput("mask", "must hold only true (observed) and false (missing)")
+    observed = observed.astype(bool)
+    return observed & np.isfinite(array)
+
+
+def _sparse(M: Any, mask: Any, dtype: str | None) -> SparseMatrix:
+    if mask is not None:
+        raise InvalidInput("mask", "is for dense M; in a sparse M entries that are not stored are zeros")
+    if M.dtype.kind not in "fiub":
+        raise InvalidInput("M", f"must hold real numbers, not {M.dtype}")
+    if 0 in M.shape or len(M.shape) != 2:
+        raise InvalidInput("M", f"is empty or not a matrix (shape {M.shape})")
+    working = np.dtype(dtype or (M.dtype if M.dtype in (np.float32, np.float64) else np.float64))
+    array = sp.csr_array(M).astype(working)
+    if not np.isfinite(array.data).all():
+        raise InvalidInput("M", "a sparse M must not hold NaN or infinite entries")
+    return SparseMatrix(array, working)

@@ -1,0 +1,310 @@
+"""One description of everything a user can choose.
+
+A `Param` says what a value is called, what kind it is and which range it has. Structure sets,
+solver options and datasets are frozen dataclasses whose fields carry a `Param`; validation, JSON,
+command-line parsing, widgets and generated tests all read that one description.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+REQUIRED: Any = dataclasses.MISSING
+
+
+class InvalidInput(ValueError):
+    """A refusal that names the field at fault and says what to do."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Param:
+    """Name, kind, default, range, symbol and help of one value a user can choose."""
+
+    kind: str
+    default: Any = REQUIRED
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
+    open_high: bool = False
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    symbol: str = ""
+    help: str = ""
+    name: str = ""
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+    def check(self, value: Any) -> Any:
+        """The value in its normal form, or InvalidInput with a sentence naming the field."""
+        if value is None and self.optional:
+            return None
+        return _CHECKS[self.kind](self, value)
+
+    def parse(self, text: str) -> Any:
+        """Read the command-line spelling: numbers, true/false, 0-3+7, 0-3|4-7, or JSON."""
+        text = text.strip()
+        if self.optional and text.lower() in {"none", "all", ""}:
+            return None
+        if self.kind == "text" or self.kind == "choice":
+            return self.check(text)
+        if text[:1] in "[{\"":
+            try:
+                return self.check(json.loads(text))
+            except json.JSONDecodeError as error:
+                raise self.refuse(f"is not valid JSON ({error.msg})") from None
+        if self.kind == "groups":
+            return self.check([_index_run(self, part) for part in text.split("|")])
+        if self.kind == "indices":
+            return self.check(_index_run(self, text))
+        if self.kind in {"integers", "numbers"} and re.search(r"[+|]", text):
+            return self.check([_number(self, part) for part in re.split(r"[+|]", text)])
+        if self.kind == "boolean":
+            lowered = text.lower()
+            if lowered not in {"true", "false", "yes", "no", "1", "0"}:
+                raise self.refuse(f"must be true or false, not {text!r}")
+            return lowered in {"true", "yes", "1"}
+        return self.check(_number(self, text))
+
+    def refuse(self, sentence: str) -> InvalidInput:
+        return InvalidInput(self.name, sentence)
+
+    def in_range(self, value: float) -> bool:
+        return not (
+            (self.low is not None and (value < self.low or (self.open_low and value == self.low)))
+            or (self.high is not None and (value > self.high or (self.open_high and value == self.high)))
+        )
+
+    def describe_range(self) -> str:
+        if self.low is not None and self.high is not None:
+            opening, closing = "(" if self.open_low else "[", ")" if self.open_high else "]"
+            return f"in {opening}{self.low:g}, {self.high:g}{closing}"
+        if self.low is not None:
+            return f"{'above' if self.open_low else 'at least'} {self.low:g}"
+        if self.high is not None:
+            return f"{'below' if self.open_high else 'at most'} {self.high:g}"
+        return "finite"
+
+
+def param(kind: str, default: Any = REQUIRED, **description: Any) -> Any:
+    """A dataclass field that carries its `Param`."""
+    metadata = {"param": Param(kind, default, **description)}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def params_of(cls: type) -> tuple[Param, ...]:
+    """The parameters of a class: its own in their order, then the keyword-only ones (a set's scope)."""
+    fields = sorted((f for f in dataclasses.fields(cls) if "param" in f.metadata), key=lambda f: bool(f.kw_only))
+    return tuple(dataclasses.replace(f.metadata["param"], name=f.name) for f in fields)
+
+
+@dataclass(frozen=True, eq=False)
+class Parametrized:
+    """A frozen value whose fields are checked, comparable by content, and have a JSON form."""
+
+    name: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for p in params_of(type(self)):
+            object.__setattr__(self, p.name, p.check(getattr(self, p.name)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The name and every parameter that differs from its default, as JSON types."""
+        values: dict[str, Any] = {"name": self.name}
+        for p in params_of(type(self)):
+            value = _jsonable(getattr(self, p.name))
+            if p.required or value != _jsonable(p.default):
+                values[p.name] = value
+        return values
+
+    @classmethod
+    def from_params(cls, values: Mapping[str, Any]) -> Self:
+        """Build from plain values, refusing unknown and missing names."""
+        known = {p.name: p for p in params_of(cls)}
+        for name in values:
+            if name not in known:
+                raise InvalidInput(name, f"is not a parameter of {cls.name}; it takes {', '.join(known) or 'none'}")
+        for p in known.values():
+            if p.required and p.name not in values:
+                raise InvalidInput(p.name, f"{cls.name} needs a value for it ({p.help or p.kind})")
+        return cls(**values)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.to_dict() == other.to_dict()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.to_dict(), sort_keys=True))
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple):
+        return [_jsonable(v) for v in value]
+    return value
+
+
+def _number(p: Param, text: str) -> float | int:
+    try:
+        value = float(text)
+    except ValueError:
+        raise p.refuse(f"must be a number, not {text!r}") from None
+    return int(value) if p.kind in {"integer", "integers"} and value.is_integer() else value
+
+
+def _index_run(p: Param, text: str) -> list[int]:
+    """0-3+7 → 0, 1, 2, 3, 7."""
+    indices: list[int] = []
+    for part in text.replace(" ", "").split("+"):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if not match:
+            raise p.refuse(f"cannot read {part!r}; write indices like 0-3+7")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last - first > 10_000_000:
+            raise p.refuse(f"the run {part} is too long")
+        indices.extend(range(first, last + 1))
+    return indices
+
+
+def _integer(p: Param, value: Any) -> int:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise p.refuse(f"must be a whole number, not {_shown(value)}")
+    if not math.isfinite(value) or value != int(value):
+        raise p.refuse(f"must be a whole number, not {_shown(value)}")
+    if not p.in_range(value):
+        raise p.refuse(f"must be {p.describe_range()}, not {int(value)}")
+    return int(value)
+
+
+def _float(p: Param, value: Any) -> float:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise p.refuse(f"must be a number, not {_shown(value)}")
+    if not math.isfinite(value) or not p.in_range(value):
+        raise p.refuse(f"must be {p.describe_range()}, not {value}")
+    return float(value)
+
+
+def _boolean(p: Param, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise p.refuse(f"must be true or false, not {_shown(value)}")
+    return bool(value)
+
+
+def _choice(p: Param, value: Any) -> str:
+    if value not in p.choices:
+        raise p.refuse(f"must be one of {', '.join(p.choices)}, not {_shown(value)}")
+    return str(value)
+
+
+def _text(p: Param, value: Any) -> str:
+    if not isinstance(value, str):
+        raise p.refuse(f"must be text, not {_shown(value)}")
+    return value
+
+
+def _sequence(p: Param, value: Any) -> Sequence[Any]:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, range | set | frozenset):
+        value = sorted(value)
+    if not isinstance(value, list | tuple):
+        raise p.refuse(f"must be a list, not {_shown(value)}")
+    return value
+
+
+def _indices(p: Param, value: Any) -> tuple[int, ...]:
+    one = dataclasses.replace(p, kind="integer", low=0)
+    found = tuple(_integer(one, v) for v in _sequence(p, value))
+    if not found:
+        raise p.refuse("must name at least one index")
+    if len(set(found)) < len(found):
+        raise p.refuse("names an index twice")
+    return found
+
+
+def _groups(p: Param, value: Any) -> tuple[tuple[int, ...], ...]:
+    groups = tuple(_indices(p, v) for v in _sequence(p, value))
+    if not groups:
+        raise p.refuse("must hold at least one group")
+    flat = [i for g in groups for i in g]
+    if len(set(flat)) < len(flat):
+        twice = next(i for i in flat if flat.count(i) > 1)
+        raise p.refuse(f"the groups overlap: index {twice} is in more than one; a partition holds every index once")
+    return groups
+
+
+def _integers(p: Param, value: Any) -> int | tuple[int, ...]:
+    one = dataclasses.replace(p, kind="integer")
+    if isinstance(value, list | tuple | np.ndarray):
+        return tuple(_integer(one, v) for v in _sequence(p, value))
+    return _integer(one, value)
+
+
+def _numbers(p: Param, value: Any) -> float | tuple[float, ...]:
+    one = dataclasses.replace(p, kind="number")
+    if isinstance(value, list | tuple | np.ndarray):
+        return tuple(_float(one, v) for v in _sequence(p, value))
+    return _float(one, value)
+
+
+def _matrix(p: Param, value: Any) -> np.ndarray:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise p.refuse("must be a rectangular table of numbers") from None
+    if array.ndim != 2 or array.size == 0:
+        raise p.refuse(f"must be a matrix with rows and columns, not of shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise p.refuse("holds a value that is not finite")
+    array.setflags(write=False)
+    return array
+
+
+def _mask(p: Param, value: Any) -> np.ndarray:
+    array = _matrix(p, value)
+    if not np.isin(array, (0.0, 1.0)).all():
+        raise p.refuse("must hold only true/false (1/0)")
+    mask = array.astype(bool)
+    mask.setflags(write=False)
+    return mask
+
+
+def _function(p: Param, value: Any) -> Callable[..., Any]:
+    if not callable(value):
+        raise p.refuse(f"must be a function, not {_shown(value)}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+_CHECKS: dict[str, Callable[[Param, Any], Any]] = {
+    "integer": _integer,
+    "number": _float,
+    "boolean": _boolean,
+    "choice": _choice,
+    "text": _text,
+    "indices": _indices,
+    "groups": _groups,
+    "integers": _integers,
+    "numbers": _numbers,
+    "matrix": _matrix,
+    "mask": _mask,
+    "function": _function,
+}

@@ -1,0 +1,70 @@
+"""Named families of things: register, look up, build from a dict or a command-line word, iterate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+from semf_core.parameters import InvalidInput, Parametrized, params_of
+
+T = TypeVar("T", bound=Parametrized)
+
+
+class Registry(Generic[T]):
+    """Classes by name; adding one is a class and `@registry.register`."""
+
+    def __init__(self, family: str) -> None:
+        self.family = family
+        self._classes: dict[str, type[T]] = {}
+
+    def register(self, cls: type[T]) -> type[T]:
+        if not cls.name or cls.name in self._classes:
+            raise ValueError(f"{cls.__name__} needs a name of its own in {self.family}")
+        self._classes[cls.name] = cls
+        return cls
+
+    def __iter__(self) -> Iterator[type[T]]:
+        return iter(self._classes.values())
+
+    def names(self) -> list[str]:
+        return list(self._classes)
+
+    def get(self, name: object) -> type[T]:
+        if not isinstance(name, str) or name not in self._classes:
+            raise InvalidInput(self.family, f"there is no {name!r}; known are {', '.join(self._classes)}")
+        return self._classes[name]
+
+    def build(self, values: object) -> T:
+        """The object described by `{"name": …, parameter: value, …}`."""
+        if not isinstance(values, Mapping) or "name" not in values:
+            raise InvalidInput(self.family, f'must be an object like {{"name": "{next(iter(self._classes), "")}", …}}')
+        rest = {k: v for k, v in values.items() if k != "name"}
+        return self.get(values["name"]).from_params(rest)
+
+    def parse(self, word: str) -> T:
+        """The object spelled `name:parameter=value,parameter=value` on the command line."""
+        name, _, tail = word.partition(":")
+        cls = self.get(name.strip())
+        known = {p.name: p for p in params_of(cls)}
+        values: dict[str, Any] = {}
+        for piece in _split_commas(tail):
+            key, equals, text = piece.partition("=")
+            key = key.strip()
+            if not equals:
+                raise InvalidInput(self.family, f"{piece!r} in {word!r} is not of the form parameter=value")
+            if key not in known:
+                raise InvalidInput(key, f"is not a parameter of {name}; it takes {', '.join(known) or 'none'}")
+            values[key] = known[key].parse(text)
+        return cls.from_params(values)
+
+
+def _split_commas(text: str) -> list[str]:
+    """Split at commas outside brackets."""
+    pieces, depth = [""], 0
+    for character in text:
+        depth += (character == "[") - (character == "]")
+        if character == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += character
+    return [piece for piece in pieces if piece.strip()]

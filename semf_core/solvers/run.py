@@ -1,0 +1,250 @@
+"""One loop for every solver: stopping, timing, restarts, kicks, the best factors, checkpoints."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
+
+import numpy as np
+
+from semf_core.parameters import InvalidInput, Parametrized, param
+from semf_core.solvers.base import Array, Case, Frame, Problem, Solver, State, pack_state, unpack_state
+from semf_core.solvers.polish import polish
+
+COLUMNS = ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y", "change", "case", "seconds", "start")
+SETTLED = 3
+"""(9) must hold this many times in a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Limits(Parametrized):
+    """When a run stops, starts afresh or gets a kick, and what is done at its end."""
+
+    name: ClassVar[str] = "limits"
+
+    max_iter: int = param("integer", 1000, low=1, high=10_000_000, help="iterations of one start at most")
+    tol: float = param("number", 1e-6, low=0, high=1, symbol=r"\mathrm{tol}", help="relative change in (9); 0 never stops by it")
+    restarts: int = param("integer", 1, low=1, high=100_000, help="starting points at most; the best ‖M−UV‖ is kept")
+    target: float = param(
+        "number", 0.02, low=0, high=1, help="‖M−UV‖/‖M‖ at which a start counts as solved: no kick, no further start"
+    )
+    kick: bool = param("boolean", False, help="push the iterates out of a stagnation above the target")
+    window: int = param("integer", 100, low=2, help="iterations over which stagnation is judged")
+    stagnation: float = param("number", 0.01, low=0, high=1, help="less relative progress than this in a window is stagnation")
+    polish: int = param("integer", 0, low=0, high=100_000, help="sweeps of coordinate descent on the final supports")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened between two iterations: a kick, a new start, an edit, a polish."""
+
+    iteration: int
+    kind: str
+    text: str = ""
+
+
+class History:
+    """One row of numbers for every iteration; columns are arrays."""
+
+    def __init__(self, rows: Array | None = None) -> None:
+        self._rows: list[tuple[float, ...]] = [] if rows is None else [tuple(r) for r in rows.tolist()]
+
+    def append(self, frame: Frame, seconds: float, start: int) -> None:
+        f = frame
+        self._rows.append((f.residual_xy, f.residual_uv, f.alpha, f.beta, f.gap_x, f.gap_y, f.change, f.case, seconds, start))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def table(self, first: int = 0) -> Array:
+        """The rows from `first` on, one column for each of COLUMNS."""
+        return np.array(self._rows[first:], dtype=np.float64).reshape(-1, len(COLUMNS))
+
+    def column(self, name: str) -> Array:
+        i = COLUMNS.index(name)
+        return np.array([row[i] for row in self._rows], dtype=np.int64 if name in {"case", "start"} else np.float64)
+
+    def last(self, name: str) -> float:
+        return self._rows[-1][COLUMNS.index(name)]
+
+    def __getattr__(self, name: str) -> Array:
+        if name in COLUMNS:
+            return self.column(name)
+        raise AttributeError(name)
+
+    def __getitem__(self, name: str) -> Array:
+        return self.column(name)
+
+
+class Run:
+    """A factorization in progress: `advance` it one iteration at a time, or `finish` it."""
+
+    def __init__(self, problem: Problem, solver: Solver, limits: Limits | None = None, seed: int = 0) -> None:
+        self.problem, self.solver, self.limits, self.seed = problem, solver, limits or Limits(), seed
+        solver.check(problem)
+        self.history = History()
+        self.events: list[Event] = []
+        self.stop_reason: str | None = None
+        self.seconds = 0.0
+        self.start = 0
+        self._settled = 0
+        self._start_iteration = 0
+        self._window_first = 0
+        self.best_uv = np.inf
+        self.best_iteration = 0
+        self._begin()
+
+    # -- state -------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """A new starting point, reproducible from the seed and the number of the start."""
+        self.rng = np.random.default_rng((self.seed, self.start))
+        kept = getattr(self, "best", None)
+        self.state = self.solver.init(self.problem, self.rng)
+        self.best = kept or (self.state.W, self.state.Z)
+        self.state.scratch["kept"] = self.best
+        self._start_iteration = self._window_first = self.iterations
+        self._settled = 0
+
+    @property
+    def iterations(self) -> int:
+        return len(self.history)
+
+    def _factors(self, best: bool) -> State:
+        return State(*self.best) if best else self.state
+
+    def factors(self, best: bool = True) -> tuple[Array, Array, Array, Array]:
+        """(U, V, X, Y): those with the smallest ‖M−UV‖ seen, or the current ones."""
+        s = self._factors(best)
+        return s.U, s.V, s.X, s.Y
+
+    # -- the loop ----------------------------------------------------------------------------
+
+    def advance(self) -> Frame:
+        """One iteration, and whatever is due after it."""
+        if self.stop_reason is not None:
+            raise RuntimeError(f"the run has stopped ({self.stop_reason})")
+        began = time.perf_counter()
+        self.state = self.solver.step(self.problem, self.state)
+        frame = self.solver.frame(self.problem, self.state)
+        if not np.isfinite(frame.residual_uv + frame.residual_xy):
+            self.stop_reason = "diverged"
+        elif frame.residual_uv < self.best_uv:
+            self.best_uv, self.best_iteration = frame.residual_uv, self.iterations + 1
+            self.best = (self.state.W, self.state.Z)
+            self.state.scratch["kept"] = self.best
+        previous = self.history.last("residual_xy") if self.iterations > self._start_iteration else np.inf
+        self.seconds += time.perf_counter() - began
+        self.history.append(frame, self.seconds, self.start)
+        if self.stop_reason is None:
+            self._after(frame, previous)
+        return frame
+
+    def _after(self, frame: Frame, previous_xy: float) -> None:
+        """Decide whether the start is over, stagnates, or goes on."""
+        quiet = abs(previous_xy - frame.residual_xy) <= self.limits.tol * previous_xy or frame.change <= self.limits.tol
+        self._settled = self._settled + 1 if quiet and np.isfinite(previous_xy) else 0
+        solved = self.best_uv <= self.limits.target * self.problem.matrix.norm
+        reason = None
+        if self._settled >= SETTLED:
+            reason = "converged"
+        elif self.iterations - self._start_iteration >= self.limits.max_iter:
+            reason = "iteration limit"
+        elif not solved and self._stagnates():
+            if self.limits.kick and self.solver.can_kick:
+                self._kick()
+            elif self.start + 1 < self.limits.restarts:
+                reason = "gave up"
+        if reason is None:
+            return
+        if not solved and self.start + 1 < self.limits.restarts:
+            self.start += 1
+            self.events.append(Event(self.iterations, "restart", f"start {self.start + 1} of {self.limits.restarts} ({reason})"))
+            self._begin()
+        else:
+            self.stop_reason = reason
+
+    def _stagnates(self) -> bool:
+        """The best ‖M−UV‖ of the last window is hardly below that of the window before."""
+        window = self.limits.window
+        if self.iterations - self._window_first < 2 * window:
+            return False
+        recent = [row[1] for row in self.history._rows[-2 * window :]]
+        return min(recent[window:]) >= (1 - self.limits.stagnation) * min(recent[:window])
+
+    def _kick(self) -> None:
+        self.state = self.solver.kick(self.problem, self.state, self.rng)
+        self._window_first = self.iterations
+        self._settled = 0
+        self.events.append(Event(self.iterations, "kick", "stagnation: Y restarts near V"))
+
+    def finish(self, callback: Callable[[Run], object] | None = None, should_stop: Callable[[], bool] | None = None) -> Run:
+        """Iterate to the end; `callback(run)` after each iteration, its time not counted.
+
+        A callback that returns True, or `should_stop()`, ends the run as cancelled.
+        """
+        while self.stop_reason is None:
+            self.advance()
+            if (callback is not None and callback(self) is True) or (should_stop is not None and should_stop()):
+                self.stop_reason = self.stop_reason or "cancelled"
+        self.complete()
+        return self
+
+    def complete(self) -> None:
+        """The final polish of the best factors, once the run has stopped."""
+        if not self.limits.polish or any(e.kind == "polish" for e in self.events) or self.stop_reason == "diverged":
+            return
+        began = time.perf_counter()
+        polished = polish(self.problem, self._factors(best=True), self.limits.polish)
+        before, self.best_uv = self.best_uv, min(self.best_uv, polished.residual_uv)
+        self.seconds += time.perf_counter() - began
+        text = f"{polished.sweeps} sweeps: ‖M−UV‖ {before:.6g} → {self.best_uv:.6g}" if polished.sweeps else polished.why
+        if polished.residual_uv < before:
+            self.best = (polished.state.W, polished.state.Z)
+        self.events.append(Event(self.iterations, "polish", text))
+
+    # -- checkpoints -------------------------------------------------------------------------
+
+    def checkpoint(self, file: str | Path | BinaryIO) -> None:
+        """Everything needed to go on bit for bit, as NPZ without pickle."""
+        counters = {
+            name: getattr(self, name)
+            for name in ("stop_reason", "seconds", "start", "_settled", "_start_iteration", "_window_first", "best_uv", "best_iteration")
+        }
+        meta = {"counters": counters, "rng": self.rng.bit_generator.state, "events": [asdict(e) for e in self.events], "seed": self.seed}
+        np.savez(
+            file,  # type: ignore[arg-type]
+            meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
+            history=self.history.table(),
+            best_W=self.best[0],
+            best_Z=self.best[1],
+            **pack_state(self.state),  # type: ignore[arg-type]
+        )
+
+    @classmethod
+    def resume(cls, file: str | Path | BinaryIO | bytes, problem: Problem, solver: Solver, limits: Limits | None = None) -> Run:
+        """The run that `checkpoint` stored, ready to go on."""
+        with np.load(io.BytesIO(file) if isinstance(file, bytes) else file, allow_pickle=False) as stored:
+            arrays = {k: stored[k] for k in stored.files}
+        meta: dict[str, Any] = json.loads(arrays["meta"].tobytes())
+        m, n = problem.matrix.shape
+        if arrays["W"].shape != (2 * problem.rank, m) or arrays["Z"].shape != (2 * problem.rank, n):
+            raise InvalidInput("checkpoint", "was made for other data or another rank")
+        run = cls(problem, solver, limits, seed=int(meta["seed"]))
+        for name, value in meta["counters"].items():
+            setattr(run, name, value)
+        run.history = History(arrays["history"])
+        run.events = [Event(**e) for e in meta["events"]]
+        run.rng.bit_generator.state = meta["rng"]
+        run.state = unpack_state(arrays)
+        run.best = (arrays["best_W"], arrays["best_Z"])
+        run.state.scratch["kept"] = run.best
+        return run
+
+
+__all__ = ["COLUMNS", "Case", "Event", "History", "Limits", "Run"]
