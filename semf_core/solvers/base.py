@@ -43,7 +43,11 @@ class Case(IntEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be factorized, and into what: M ≈ UV with U in x_set and V in y_set."""
+    """What is to be factorized, and into what: M ≈ UV with U in x_set and V in y_set.
+
+    All-zero rows and columns of M may have been left out; `rows` and `columns` say which are there,
+    and `expand` puts zeros back.
+    """
 
     matrix: DataMatrix
     rank: int
@@ -51,6 +55,22 @@ class Problem:
     y_set: StructureSet = field(default_factory=lambda: combine(()))
     start: tuple[Array | None, Array | None] = (None, None)
     """Given factors (X, Y) to start from."""
+    rows: Array | None = None
+    columns: Array | None = None
+    shape: tuple[int, int] = (0, 0)
+    """Shape of the whole M."""
+
+    def expand(self, Xt: Array, Y: Array) -> tuple[Array, Array]:
+        """Factors of the whole M, as new arrays X (m×p) and Y (p×n)."""
+        return _spread(Xt, self.rows, self.shape[0]).T, _spread(Y, self.columns, self.shape[1])
+
+
+def _spread(compact: Array, kept: Array | None, length: int) -> Array:
+    if kept is None:
+        return compact.copy()
+    out = np.zeros((len(compact), length), compact.dtype)
+    out[:, kept] = compact
+    return out
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,10 @@ class Run:
     def factors(self, best: bool = True) -> tuple[Array, Array, Array, Array]:
         """(U, V, X, Y): those with the smallest ‖M−UV‖ seen, or the current ones."""
         s = self._factors(best)
-        return s.U, s.V, s.X, s.Y
+        p = s.rank
+        U, V = self.problem.expand(s.W[p:], s.Z[p:])
+        X, Y = self.problem.expand(s.W[:p], s.Z[:p])
+        return U, V, X, Y
 
     # -- the loop ----------------------------------------------------------------------------
 

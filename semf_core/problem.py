@@ -1,0 +1,111 @@
+"""From data and constraints to a problem that a solver can run, checked before the first iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from semf_core.matrix import DataMatrix, as_data_matrix
+from semf_core.parameters import InvalidInput
+from semf_core.sets import StructureSet, combine
+from semf_core.solvers.base import Array, Problem
+
+MAX_RANK = 4096
+"""The p×p systems are solved densely at every iteration."""
+
+
+class ScaleAmbiguityWarning(UserWarning):
+    """A bound on the size of one factor alone has no effect."""
+
+
+def make_problem(
+    M: Any,
+    rank: int,
+    X: Sequence[StructureSet] = (),
+    Y: Sequence[StructureSet] = (),
+    *,
+    mask: Any = None,
+    dtype: str | None = None,
+    start: tuple[Any, Any] | None = None,
+) -> Problem:
+    """The problem M ≈ UV, U ∈ 𝒳, V ∈ 𝒴, without the rows and columns that stay zero anyway."""
+    matrix = as_data_matrix(M, mask, dtype)
+    m, n = matrix.shape
+    rank = checked_rank(rank)
+    x_set, y_set = combine(_as_sets("X", X)), combine(_as_sets("Y", Y))
+    _check_shape("X", x_set, (m, rank))
+    _check_shape("Y", y_set, (rank, n))
+    given = tuple(
+        _checked_factor(name, factor, shape)
+        for name, factor, shape in zip(("X", "Y"), start or (None, None), ((m, rank), (rank, n)), strict=True)
+    )
+    return _without_zeros(matrix, rank, (x_set, y_set), given)
+
+
+def checked_rank(rank: Any) -> int:
+    if isinstance(rank, bool) or not isinstance(rank, int | np.integer):
+        raise InvalidInput("rank", f"must be a whole number, not {rank!r}")
+    if not 1 <= rank <= MAX_RANK:
+        raise InvalidInput("rank", f"must be between 1 and {MAX_RANK}, not {rank}")
+    return int(rank)
+
+
+def scale_warning(x_set: StructureSet, y_set: StructureSet) -> str | None:
+    """A sentence if a bound on one factor can be evaded by rescaling against the other."""
+    for bounded, free, name, other in ((x_set, y_set, "X", "Y"), (y_set, x_set, "Y", "X")):
+        if bounded.size == "ball" and free.size == "free":
+            vectors = "columns" if name == "X" else "rows"
+            return (
+                f"the bound on the size of {name} has no effect while {other} is free: {name} can shrink and {other} grow "
+                f"with the same product; fix the scale with unit norm on the {vectors} of {name} (UnitNorm)"
+            )
+    return None
+
+
+def _as_sets(factor: str, sets: Any) -> tuple[StructureSet, ...]:
+    if isinstance(sets, StructureSet):
+        return (sets,)
+    found = tuple(sets)
+    for s in found:
+        if not isinstance(s, StructureSet):
+            raise InvalidInput(factor, f"takes structure sets such as Nonnegative(), not {s!r}")
+    return found
+
+
+def _check_shape(factor: str, s: StructureSet, shape: tuple[int, int]) -> None:
+    try:
+        s.check_shape(shape)
+    except InvalidInput as error:
+        raise InvalidInput(f"{factor} {error.field}", error.message) from None
+
+
+def _checked_factor(name: str, factor: Any, shape: tuple[int, int]) -> Array | None:
+    if factor is None:
+        return None
+    array = np.asarray(factor, dtype=float)
+    if array.shape != shape:
+        raise InvalidInput("start", f"{name} must be {shape[0]}×{shape[1]}, not of shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise InvalidInput("start", f"{name} holds an entry that is not finite")
+    return array
+
+
+def _without_zeros(matrix: DataMatrix, rank: int, sets: tuple[StructureSet, StructureSet], given: tuple[Array | None, ...]) -> Problem:
+    """Leave out all-zero rows (columns) of M where the set on X (Y) keeps them at zero."""
+    (m, n), (x_set, y_set), (X0, Y0) = matrix.shape, sets, given
+    rows, columns = matrix.live()
+    restricted_x = x_set.restricted(rows, 0, (m, rank)) if 0 < len(rows) < m else None
+    restricted_y = y_set.restricted(columns, 1, (rank, n)) if 0 < len(columns) < n else None
+    kept_rows = rows if restricted_x is not None else None
+    kept_columns = columns if restricted_y is not None else None
+    if kept_rows is not None or kept_columns is not None:
+        matrix = matrix.subset(
+            np.arange(m) if kept_rows is None else kept_rows, np.arange(n) if kept_columns is None else kept_columns
+        )
+    if X0 is not None and kept_rows is not None:
+        X0 = X0[kept_rows]
+    if Y0 is not None and kept_columns is not None:
+        Y0 = Y0[:, kept_columns]
+    return Problem(matrix, rank, restricted_x or x_set, restricted_y or y_set, (X0, Y0), kept_rows, kept_columns, (m, n))
