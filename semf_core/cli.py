@@ -137,7 +137,7 @@ def _spec(options: argparse.Namespace) -> ModelSpec:
 
 
 def _integer(name: str, text: str) -> int:
-    return int(Param("integer", name=name, low=1).parse(text))
+    return int(Param("integer", None, name=name, low=1).parse(text))
 
 
 def _changed(value: Any, options: argparse.Namespace) -> Any:

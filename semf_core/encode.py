@@ -16,14 +16,14 @@ TOL = 1e-10
 
 
 def encode(M: Any, U: Array, y_set: StructureSet, start: Array | None = None) -> Array:
-    """min ‖M − UV‖² over V ∈ 𝒴 by ADMM on V alone; the best V seen, `start` included."""
+    """min ‖M − UV‖² over V ∈ 𝒴 by ADMM on V alone, from zero; `start` if it is a better member of 𝒴."""
     matrix = as_data_matrix(M)
     p = U.shape[1]
     Ut = np.ascontiguousarray(U.T)
     y_set.check_shape((p, matrix.shape[1]))
     target, gram = matrix.left(Ut, Ut, np.zeros((p, matrix.shape[1]), matrix.dtype)), Ut @ Ut.T
     beta = matrix.dtype.type(gram.trace() / p) or matrix.dtype.type(1)
-    V = y_set.project(start if start is not None else np.zeros_like(target)).astype(matrix.dtype)
+    V = y_set.project(np.zeros_like(target))
     Pi = np.zeros_like(V)
     best, best_cost = V, _cost(V, target, gram)
     for _ in range(MAX_ITER):
@@ -37,6 +37,8 @@ def encode(M: Any, U: Array, y_set: StructureSet, start: Array | None = None) ->
         size = np.linalg.norm(V)
         if max(np.linalg.norm(V - previous), np.linalg.norm(Y - V)) <= TOL * max(size, 1e-300):
             break
+    if start is not None and _cost(start, target, gram) < best_cost - TOL * matrix.norm**2:
+        return start
     return best
 
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from semf_core.blocks import row_blocks
 from semf_core.parameters import InvalidInput
 
 Array = np.ndarray
-BLOCK_ENTRIES = 2_000_000
-"""Entries of a block of rows: 16 MB of float64."""
 CANCELLATION = 1e5
 """Where ‖M−XY‖² falls below this many roundings of ‖M‖² its expansion has lost its digits."""
 
@@ -81,10 +80,7 @@ class DenseMatrix(DataMatrix):
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Blocks of rows in the working precision."""
-        m, n = self.shape
-        step = max(1, BLOCK_ENTRIES // n)
-        for first in range(0, m, step):
-            rows = slice(first, min(first + step, m))
+        for rows in row_blocks(*self.shape):
             yield rows, np.asarray(self.array[rows], dtype=self.dtype)
 
     def right(self, Y: Array, Xt: Array) -> Array:
@@ -141,11 +137,8 @@ class SparseMatrix(DataMatrix):
         return np.ascontiguousarray((self.transposed @ np.ascontiguousarray(Wt.T)).T)
 
     def residual(self, Xt: Array, Y: Array) -> float:
-        n = self.shape[1]
-        step = max(1, BLOCK_ENTRIES // n)
         total = 0.0
-        for first in range(0, self.shape[0], step):
-            rows = slice(first, first + step)
+        for rows in row_blocks(*self.shape):
             difference = self.array[rows].toarray() - Xt[:, rows].T @ Y
             total += float(np.vdot(difference, difference))
         return float(np.sqrt(total))

@@ -53,12 +53,13 @@ class ModelSpec:
         sentence = scale_warning(self.x_set, self.y_set)
         return [sentence] if sentence else []
 
-    def problem(self, dataset: Dataset) -> Problem:
-        return make_problem(dataset.data, self.rank, self.x, self.y, dtype=self.dtype)
+    def problem(self, dataset: Dataset, start: tuple[Any, Any] | None = None) -> Problem:
+        """The checked problem; `start` gives factors (X, Y) to start from."""
+        return make_problem(dataset.data, self.rank, self.x, self.y, dtype=self.dtype, start=start)
 
-    def run(self, dataset: Dataset | None = None) -> Run:
+    def run(self, dataset: Dataset | None = None, start: tuple[Any, Any] | None = None) -> Run:
         """A run at its starting point."""
-        return Run(self.problem(dataset or self.dataset.load()), self.solver, self.limits, self.seed)
+        return Run(self.problem(dataset or self.dataset.load(), start), self.solver, self.limits, self.seed)
 
     def to_dict(self) -> dict[str, Any]:
         """The spec as JSON types; what is at its default is left out."""

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -62,17 +63,15 @@ class Param:
             return None
         if self.kind == "text" or self.kind == "choice":
             return self.check(text)
-        if text[:1] in "[{\"":
-            try:
-                return self.check(json.loads(text))
-            except json.JSONDecodeError as error:
-                raise self.refuse(f"is not valid JSON ({error.msg})") from None
+        if text.startswith(("[", "{", '"')):
+            return self.check(_json(self, text))
         if self.kind == "groups":
             return self.check([_index_run(self, part) for part in text.split("|")])
         if self.kind == "indices":
             return self.check(_index_run(self, text))
-        if self.kind in {"integers", "numbers"} and re.search(r"[+|]", text):
-            return self.check([_number(self, part) for part in re.split(r"[+|]", text)])
+        if self.kind in {"integers", "numbers"}:
+            parts = re.split(r"(?<![eE])\+|\|", text)  # the plus of 1e+3 joins nothing
+            return self.check([_number(self, part) for part in parts] if len(parts) > 1 else _number(self, text))
         if self.kind == "boolean":
             lowered = text.lower()
             if lowered not in {"true", "false", "yes", "no", "1", "0"}:
@@ -108,6 +107,11 @@ def param(kind: str, default: Any = REQUIRED, **description: Any) -> Any:
 
 def params_of(cls: type) -> tuple[Param, ...]:
     """The parameters of a class: its own in their order, then the keyword-only ones (a set's scope)."""
+    return _params_of(cls)
+
+
+@cache
+def _params_of(cls: Any) -> tuple[Param, ...]:
     fields = sorted((f for f in dataclasses.fields(cls) if "param" in f.metadata), key=lambda f: bool(f.kw_only))
     return tuple(dataclasses.replace(f.metadata["param"], name=f.name) for f in fields)
 
@@ -117,6 +121,8 @@ class Parametrized:
     """A frozen value whose fields are checked, comparable by content, and have a JSON form."""
 
     name: ClassVar[str] = ""
+    storable: ClassVar[bool] = True
+    """Has a JSON form; what has none (a Python function) is made in Python only."""
 
     def __post_init__(self) -> None:
         for p in params_of(type(self)):
@@ -143,11 +149,27 @@ class Parametrized:
                 raise InvalidInput(p.name, f"{cls.name} needs a value for it ({p.help or p.kind})")
         return cls(**values)
 
+    def identity(self) -> tuple[Any, ...]:
+        """What makes two values of a class equal, in a form that can be compared and hashed."""
+        return tuple(_hashable(getattr(self, p.name)) for p in params_of(type(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its fields alone: what was worked out from them on the way is not part of the value."""
+        return _rebuilt, (type(self), {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init})
+
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.to_dict() == other.to_dict()  # type: ignore[attr-defined]
+        return isinstance(other, Parametrized) and type(self) is type(other) and self.identity() == other.identity()
 
     def __hash__(self) -> int:
-        return hash(json.dumps(self.to_dict(), sort_keys=True))
+        return hash((type(self), self.identity()))
+
+
+def _hashable(value: Any) -> Any:
+    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+
+
+def _rebuilt(cls: type, fields: dict[str, Any]) -> Any:
+    return cls(**fields)
 
 
 def _jsonable(value: Any) -> Any:
@@ -159,11 +181,20 @@ def _jsonable(value: Any) -> Any:
 
 
 def _number(p: Param, text: str) -> float | int:
+    if p.kind in {"integer", "integers"} and re.fullmatch(r"\s*-?\d{1,30}\s*", text):
+        return int(text)  # a float would round beyond 2**53
     try:
         value = float(text)
     except ValueError:
         raise p.refuse(f"must be a number, not {text!r}") from None
     return int(value) if p.kind in {"integer", "integers"} and value.is_integer() else value
+
+
+def _json(p: Param, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise p.refuse(f"is not valid JSON ({error})") from None
 
 
 def _index_run(p: Param, text: str) -> list[int]:
@@ -174,28 +205,42 @@ def _index_run(p: Param, text: str) -> list[int]:
         if not match:
             raise p.refuse(f"cannot read {part!r}; write indices like 0-3+7")
         first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise p.refuse(f"the run {part} goes down; write {last}-{first}")
         if last - first > 10_000_000:
             raise p.refuse(f"the run {part} is too long")
         indices.extend(range(first, last + 1))
     return indices
 
 
-def _integer(p: Param, value: Any) -> int:
+def _real(p: Param, value: Any, what: str) -> float | int:
+    """The value as a finite Python number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise p.refuse(f"must be {what}, not {_shown(value)}")
+    number = value.item() if isinstance(value, np.generic) else value
+    try:
+        finite = math.isfinite(number)
+    except OverflowError:  # an integer beyond the range of floating point
+        finite = False
+    if not finite:
+        raise p.refuse(f"must be {what} of ordinary size, not {_shown(value)}")
+    return number
+
+
+def _integer(p: Param, value: Any) -> int:
+    number = _real(p, value, "a whole number")
+    if number != int(number):
         raise p.refuse(f"must be a whole number, not {_shown(value)}")
-    if not math.isfinite(value) or value != int(value):
-        raise p.refuse(f"must be a whole number, not {_shown(value)}")
-    if not p.in_range(value):
-        raise p.refuse(f"must be {p.describe_range()}, not {int(value)}")
-    return int(value)
+    if not p.in_range(number):
+        raise p.refuse(f"must be {p.describe_range()}, not {int(number)}")
+    return int(number)
 
 
 def _float(p: Param, value: Any) -> float:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise p.refuse(f"must be a number, not {_shown(value)}")
-    if not math.isfinite(value) or not p.in_range(value):
-        raise p.refuse(f"must be {p.describe_range()}, not {value}")
-    return float(value)
+    number = _real(p, value, "a number")
+    if not p.in_range(number):
+        raise p.refuse(f"must be {p.describe_range()}, not {number}")
+    return float(number)
 
 
 def _boolean(p: Param, value: Any) -> bool:
@@ -205,9 +250,9 @@ def _boolean(p: Param, value: Any) -> bool:
 
 
 def _choice(p: Param, value: Any) -> str:
-    if value not in p.choices:
+    if not isinstance(value, str) or value not in p.choices:
         raise p.refuse(f"must be one of {', '.join(p.choices)}, not {_shown(value)}")
-    return str(value)
+    return value
 
 
 def _text(p: Param, value: Any) -> str:
@@ -220,7 +265,10 @@ def _sequence(p: Param, value: Any) -> Sequence[Any]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, range | set | frozenset):
-        value = sorted(value)
+        try:
+            value = sorted(value)
+        except TypeError:
+            raise p.refuse(f"must hold numbers, not {_shown(value)}") from None
     if not isinstance(value, list | tuple):
         raise p.refuse(f"must be a list, not {_shown(value)}")
     return value
@@ -240,10 +288,11 @@ def _groups(p: Param, value: Any) -> tuple[tuple[int, ...], ...]:
     groups = tuple(_indices(p, v) for v in _sequence(p, value))
     if not groups:
         raise p.refuse("must hold at least one group")
-    flat = [i for g in groups for i in g]
-    if len(set(flat)) < len(flat):
-        twice = next(i for i in flat if flat.count(i) > 1)
-        raise p.refuse(f"the groups overlap: index {twice} is in more than one; a partition holds every index once")
+    seen: set[int] = set()
+    for group in groups:
+        if not seen.isdisjoint(group):
+            raise p.refuse(f"the groups overlap: index {min(seen & set(group))} is in more than one of them")
+        seen.update(group)
     return groups
 
 
@@ -263,9 +312,12 @@ def _numbers(p: Param, value: Any) -> float | tuple[float, ...]:
 
 def _matrix(p: Param, value: Any) -> np.ndarray:
     try:
-        array = np.array(value, dtype=float)
+        plain = np.asarray(value)
     except (TypeError, ValueError):
         raise p.refuse("must be a rectangular table of numbers") from None
+    if plain.dtype.kind not in "biuf":  # text that looks like numbers is refused too
+        raise p.refuse("must be a rectangular table of numbers")
+    array = np.array(plain, dtype=float)
     if array.ndim != 2 or array.size == 0:
         raise p.refuse(f"must be a matrix with rows and columns, not of shape {array.shape}")
     if not np.isfinite(array).all():

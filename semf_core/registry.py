@@ -16,20 +16,29 @@ class Registry(Generic[T]):
     def __init__(self, family: str) -> None:
         self.family = family
         self._classes: dict[str, type[T]] = {}
+        self._python_only: dict[str, type[T]] = {}
 
     def register(self, cls: type[T]) -> type[T]:
-        if not cls.name or cls.name in self._classes:
+        if not cls.name or cls.name in self._classes or cls.name in self._python_only:
             raise ValueError(f"{cls.__name__} needs a name of its own in {self.family}")
-        self._classes[cls.name] = cls
+        (self._classes if cls.storable else self._python_only)[cls.name] = cls
         return cls
 
     def __iter__(self) -> Iterator[type[T]]:
+        """What can be chosen as data: from JSON, on the command line, in a widget."""
         return iter(self._classes.values())
+
+    def everything(self) -> Iterator[type[T]]:
+        """All that is registered, with what only Python code can make."""
+        return iter((*self._classes.values(), *self._python_only.values()))
 
     def names(self) -> list[str]:
         return list(self._classes)
 
     def get(self, name: object) -> type[T]:
+        if isinstance(name, str) and name in self._python_only:
+            cls = self._python_only[name]
+            raise InvalidInput(self.family, f"{name!r} holds a Python function, not data; make a {cls.__name__} in Python")
         if not isinstance(name, str) or name not in self._classes:
             raise InvalidInput(self.family, f"there is no {name!r}; known are {', '.join(self._classes)}")
         return self._classes[name]
@@ -54,6 +63,8 @@ class Registry(Generic[T]):
                 raise InvalidInput(self.family, f"{piece!r} in {word!r} is not of the form parameter=value")
             if key not in known:
                 raise InvalidInput(key, f"is not a parameter of {name}; it takes {', '.join(known) or 'none'}")
+            if key in values:
+                raise InvalidInput(key, f"is given twice in {word!r}")
             values[key] = known[key].parse(text)
         return cls.from_params(values)
 

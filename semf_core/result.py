@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from semf_core import metrics
 from semf_core.sets import StructureSet, members_of
 from semf_core.solvers.run import Event, History, Run
 
@@ -74,22 +74,16 @@ class Result:
 
     @property
     def relative_error(self) -> float:
-        return self.residual_uv / self.norm if self.norm else 0.0
+        return metrics.relative_error(self.norm, self.residual_uv)
 
     @property
     def snr_db(self) -> float:
         """20 log₁₀ ‖M‖/‖M−UV‖ of the feasible factors (SeMF §4.3)."""
-        return snr(self.norm, self.residual_uv)
+        return metrics.snr_db(self.norm, self.residual_uv)
 
     @property
     def snr_db_xy(self) -> float:
-        return snr(self.norm, self.residual_xy)
-
-
-def snr(norm: float, residual: float) -> float:
-    if residual == 0:
-        return np.inf
-    return float(20 * np.log10(norm / residual)) if norm > 0 else -np.inf
+        return metrics.snr_db(self.norm, self.residual_xy)
 
 
 def certify(sets: dict[str, StructureSet], factors: dict[str, Array], gaps: tuple[float, float]) -> Certificate:
@@ -106,13 +100,9 @@ def _violation(name: str, member: StructureSet, factor: Array) -> Violation:
     return Violation(name, member.name, member.condition(name), value, value / max(float(np.linalg.norm(factor)), 1e-300))
 
 
-def make_result(run: Run, X: Sequence[StructureSet] | StructureSet, Y: Sequence[StructureSet] | StructureSet) -> Result:
-    """The best factors of a run with their certificate; X and Y are the sets on the whole factors."""
-    from semf_core.sets import combine
-
+def make_result(run: Run, x_set: StructureSet, y_set: StructureSet) -> Result:
+    """The best factors of a run with their certificate; the sets are those on the whole factors."""
     U, V, free_x, free_y = run.factors()
-    x_set = X if isinstance(X, StructureSet) else combine(tuple(X))
-    y_set = Y if isinstance(Y, StructureSet) else combine(tuple(Y))
     gaps = (float(np.linalg.norm(free_x - U)), float(np.linalg.norm(free_y - V)))
     at_best = run.history.table()[run.best_iteration - 1] if run.best_iteration else None
     return Result(

@@ -64,6 +64,16 @@ class ADMM(Solver):
         state.numbers.update(alpha=self.alpha0 * norm, beta=self.beta0 * norm, since_start=0, case=0)
         state.arrays["window"][:] = 0
 
+    def retuned(self, problem: Problem, state: State, before: Solver) -> State:
+        """Penalties whose starting value was changed start again from it; Algorithm 2 averages from here on."""
+        norm = problem.matrix.norm or 1.0
+        for option, number in (("alpha0", "alpha"), ("beta0", "beta")):
+            if getattr(self, option) != getattr(before, option):
+                state.numbers[number] = getattr(self, option) * norm
+        state.numbers.update(since_start=0, case=0)
+        state.arrays["window"][:] = 0
+        return state
+
     def kick(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
         """Y near the current V, everything else as at the start."""
         p, V = state.rank, state.V

@@ -144,6 +144,10 @@ class Solver(Parametrized):
         """A new starting point near the current one, out of a stagnation."""
         raise NotImplementedError
 
+    def retuned(self, problem: Problem, state: State, before: Solver) -> State:
+        """A state that `before`, the same algorithm with other options, has left: ready to go on with these."""
+        return state
+
     def check(self, problem: Problem) -> None:
         """Raise InvalidInput, before the first iteration, if the problem is not for this solver."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -49,28 +49,36 @@ class Event:
 
 
 class History:
-    """One row of numbers for every iteration; columns are arrays."""
+    """One row of numbers for every iteration, 80 bytes each; columns are arrays."""
 
     def __init__(self, rows: Array | None = None) -> None:
-        self._rows: list[tuple[float, ...]] = [] if rows is None else [tuple(r) for r in rows.tolist()]
+        given = np.empty((0, len(COLUMNS))) if rows is None else rows
+        self._rows = np.empty((max(256, len(given)), len(COLUMNS)))
+        self._rows[: len(given)] = given
+        self._length = len(given)
 
     def append(self, frame: Frame, seconds: float, start: int) -> None:
         f = frame
-        self._rows.append((f.residual_xy, f.residual_uv, f.alpha, f.beta, f.gap_x, f.gap_y, f.change, f.case, seconds, start))
+        if self._length == len(self._rows):  # a new array, so that tables handed out earlier stay as they are
+            self._rows = np.concatenate((self._rows, np.empty_like(self._rows)))
+        self._rows[self._length] = (f.residual_xy, f.residual_uv, f.alpha, f.beta, f.gap_x, f.gap_y, f.change, f.case, seconds, start)
+        self._length += 1
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._length
 
     def table(self, first: int = 0) -> Array:
-        """The rows from `first` on, one column for each of COLUMNS."""
-        return np.array(self._rows[first:], dtype=np.float64).reshape(-1, len(COLUMNS))
+        """The rows from `first` on, one column for each of COLUMNS; a view that later iterations leave alone."""
+        rows = self._rows[first : self._length]
+        rows.flags.writeable = False
+        return rows
 
     def column(self, name: str) -> Array:
-        i = COLUMNS.index(name)
-        return np.array([row[i] for row in self._rows], dtype=np.int64 if name in {"case", "start"} else np.float64)
+        values = self._rows[: self._length, COLUMNS.index(name)]
+        return values.astype(np.int64 if name in {"case", "start"} else np.float64)
 
     def last(self, name: str) -> float:
-        return self._rows[-1][COLUMNS.index(name)]
+        return float(self._rows[self._length - 1, COLUMNS.index(name)])
 
     def __getattr__(self, name: str) -> Array:
         if name in COLUMNS:
@@ -177,8 +185,8 @@ class Run:
         window = self.limits.window
         if self.iterations - self._window_first < 2 * window:
             return False
-        recent = [row[1] for row in self.history._rows[-2 * window :]]
-        return min(recent[window:]) >= (1 - self.limits.stagnation) * min(recent[:window])
+        recent = self.history.table(self.iterations - 2 * window)[:, COLUMNS.index("residual_uv")]
+        return bool(recent[window:].min() >= (1 - self.limits.stagnation) * recent[:window].min())
 
     def _kick(self) -> None:
         self.state = self.solver.kick(self.problem, self.state, self.rng)
@@ -189,18 +197,19 @@ class Run:
     def finish(self, callback: Callable[[Run], object] | None = None, should_stop: Callable[[], bool] | None = None) -> Run:
         """Iterate to the end; `callback(run)` after each iteration, its time not counted.
 
-        A callback that returns True, or `should_stop()`, ends the run as cancelled.
+        A callback that returns something true, or `should_stop()`, ends the run as cancelled.
         """
         while self.stop_reason is None:
             self.advance()
-            if (callback is not None and callback(self) is True) or (should_stop is not None and should_stop()):
+            if (callback is not None and callback(self)) or (should_stop is not None and should_stop()):
                 self.stop_reason = self.stop_reason or "cancelled"
         self.complete()
         return self
 
     def complete(self) -> None:
         """The final polish of the best factors, once the run has stopped."""
-        if not self.limits.polish or any(e.kind == "polish" for e in self.events) or self.stop_reason == "diverged":
+        done = any(e.kind == "polish" and e.iteration == self.iterations for e in self.events)
+        if not self.limits.polish or done or self.stop_reason == "diverged":
             return
         began = time.perf_counter()
         polished = polish(self.problem, self._factors(best=True), self.limits.polish)
@@ -210,6 +219,44 @@ class Run:
         if polished.residual_uv < before:
             self.best = (polished.state.W, polished.state.Z)
         self.events.append(Event(self.iterations, "polish", text))
+
+    # -- changes in the middle ---------------------------------------------------------------
+
+    def edit(self, problem: Problem, solver: Solver, limits: Limits, numbers: Mapping[str, float], text: str) -> None:
+        """Go on under other sets, options or limits; iterations count on, the limits count from here.
+
+        With the problem unchanged (the same object) the state stays as it is. Otherwise, or with another
+        algorithm, the current X and Y become starting factors, and the best ‖M−UV‖ is judged afresh.
+        `numbers` sets values of the state: "alpha", "beta".
+        """
+        solver.check(problem)
+        for name in numbers:
+            if name not in self.state.numbers:
+                raise InvalidInput(name, "is not used by this algorithm")
+        if problem is self.problem and type(solver) is type(self.solver):
+            self.state = solver.retuned(problem, self.state, self.solver)
+        else:
+            self.state = self._started_from_here(problem, solver)
+            p = self.state.rank
+            self.best = (self.state.W, self.state.Z)
+            self.state.scratch["kept"] = self.best
+            self.best_uv, self.best_iteration = problem.matrix.residual(self.state.W[p:], self.state.Z[p:]), self.iterations
+        self.state.numbers.update(numbers)
+        self.problem, self.solver, self.limits = problem, solver, limits
+        self._start_iteration = self._window_first = self.iterations
+        self._settled = 0
+        self.stop_reason = None
+        self.events.append(Event(self.iterations, "edit", text))
+
+    def _started_from_here(self, problem: Problem, solver: Solver) -> State:
+        """A state of another problem or algorithm at the current X and Y, with the current penalties."""
+        X, Y = self.problem.expand(self.state.W[: self.state.rank], self.state.Z[: self.state.rank])
+        here = (X if problem.rows is None else X[problem.rows], Y if problem.columns is None else Y[:, problem.columns])
+        state = solver.init(replace(problem, start=here), self.rng)
+        if type(solver) is type(self.solver):
+            state.numbers.update({name: value for name, value in self.state.numbers.items() if name in {"alpha", "beta"}})
+            state = solver.retuned(problem, state, self.solver)
+        return state
 
     # -- checkpoints -------------------------------------------------------------------------
 
@@ -221,7 +268,7 @@ class Run:
         }
         meta = {"counters": counters, "rng": self.rng.bit_generator.state, "events": [asdict(e) for e in self.events], "seed": self.seed}
         np.savez(
-            file,  # type: ignore[arg-type]
+            file,
             meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
             history=self.history.table(),
             best_W=self.best[0],

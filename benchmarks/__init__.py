@@ -1,0 +1,1 @@
+"""Ratios and rates measured side by side, printed as tables: `python -m benchmarks [--quick]`."""

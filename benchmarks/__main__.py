@@ -1,0 +1,36 @@
+"""Every benchmark, one after the other, each in a process of its own: `python -m benchmarks [--quick] [--peers PYTHON]`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from benchmarks.common import REPOSITORY, machine, parser
+
+NAMES = ("iteration", "swimmer", "penalties", "orl", "nmf", "memory")
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = parser(__doc__)
+    options.add_argument("--peers", metavar="PYTHON", help="also the rivals; interpreter of an environment with their packages")
+    chosen = options.parse_args(argv)
+    print("# SeMF Studio: benchmarks", "", f"Machine: {machine()}.", sep="\n", flush=True)
+    flags = ["--quick"] if chosen.quick else []
+    tasks = [(name, flags) for name in NAMES]
+    if chosen.peers:
+        tasks.append(("rivals", [*flags, "--peers", chosen.peers]))
+    failed, missed = [], 0
+    for name, arguments in tasks:
+        command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
+        done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+        print(done.stdout, end="", flush=True)
+        missed += done.stdout.count("| FAIL |")
+        failed += [name] if done.returncode else []
+    print(f"\n{missed} targets missed." if missed else "\nAll targets met.")
+    if failed:
+        print(f"These did not run: {', '.join(failed)}.")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,124 @@
+"""What the benchmarks share: data, timing, BLAS threads, tables with a target beside each figure."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
+
+Array = np.ndarray
+REPOSITORY = Path(__file__).resolve().parents[1]
+ORL_SHAPE = (10304, 400)
+ORL_RANK = 25
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: what was measured, the figure, its target, and whether it was met."""
+
+    what: str
+    measured: str
+    target: str = ""
+    met: bool | None = None
+    note: str = ""
+
+    @property
+    def word(self) -> str:
+        return "" if self.met is None else "pass" if self.met else "FAIL"
+
+
+def at_most(what: str, value: float, target: float, *, form: str = "{:.3g}", note: str = "") -> Row:
+    """A figure that should not exceed its target."""
+    return Row(what, form.format(value), "≤ " + form.format(target), value <= target, note)
+
+
+def at_least(what: str, value: float, target: float, *, form: str = "{:.3g}", note: str = "") -> Row:
+    """A figure that should reach its target."""
+    return Row(what, form.format(value), "≥ " + form.format(target), value >= target, note)
+
+
+def print_table(title: str, rows: Sequence[Row], remark: str = "") -> None:
+    """A Markdown table, its columns aligned."""
+    cells = [("what", "measured", "target", "", "note")] + [(r.what, r.measured, r.target, r.word, r.note) for r in rows]
+    widths = [max(3, *(len(line[i]) for line in cells)) for i in range(5)]
+    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    print(f"\n## {title}", *([remark] if remark else []), "", *lines, sep="\n", flush=True)
+
+
+@contextmanager
+def blas_threads(count: int) -> Iterator[None]:
+    """This many BLAS threads inside the block, checked; scipy's own copy of BLAS always gets one.
+
+    numpy and scipy wheels bring a library each. With two pools the idle threads of one spin on the
+    cores that the other wants, which makes an iteration several times slower.
+    """
+    with threadpool_limits(count, user_api="blas"):
+        for library in ThreadpoolController().lib_controllers:
+            if "scipy.libs" in library.filepath:
+                library.set_num_threads(1)
+        used = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        if max(used, default=0) > count:
+            raise RuntimeError(f"asked for {count} BLAS threads, the library uses {max(used)}")
+        yield
+
+
+def seconds_of(function: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    function()
+    return time.perf_counter() - began
+
+
+def best_alternating(functions: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+    """Shortest time of each function; they take turns, so that a slow spell of the machine hits all of them."""
+    times = [[seconds_of(f) for f in functions] for _ in range(repeats)]
+    return [min(column) for column in zip(*times, strict=True)]
+
+
+def orl() -> tuple[Array, str]:
+    """The ORL faces in [0, 1] where they are at hand, else a smooth matrix of the same size; and which it is."""
+    file = REPOSITORY.parent / "shared" / "data" / "orl_faces.npz"
+    if file.exists():
+        with np.load(file) as stored:
+            return stored["data"] / 255.0, "Data: ORL faces, 10304×400, divided by 255."
+    return smooth_matrix(ORL_SHAPE, 60, 0), "Data: synthetic stand-in for ORL (smooth, nonnegative, 10304×400)."
+
+
+def is_real(remark: str) -> bool:
+    """Whether `orl` found the real faces; targets in decibels only hold for those."""
+    return "synthetic" not in remark
+
+
+def smooth_matrix(shape: tuple[int, int], rank: int, seed: int) -> Array:
+    """Nonnegative, bell curves times random weights whose importance decays, and a little noise; at most 1."""
+    rng = np.random.default_rng(seed)
+    m, n = shape
+    centres, widths = rng.random(rank), 0.01 + 0.2 * rng.random(rank)
+    X = np.exp(-(((np.arange(m)[:, None] / m - centres) / widths) ** 2))
+    Y = rng.random((rank, n)) / np.sqrt(1 + np.arange(rank))[:, None]
+    M = X @ Y
+    M += 0.05 * M.mean() * rng.random(shape)
+    return M / M.max()
+
+
+def machine() -> str:
+    """Where the figures come from."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    blas = {f"{pool['internal_api']} {pool['version']}" for pool in threadpool_info() if pool["user_api"] == "blas"}
+    versions = f"Python {platform.python_version()}, numpy {np.__version__}"
+    return f"{platform.machine()}, {cores} cores, {versions}, {', '.join(sorted(blas))}"
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """A parser with the option that every benchmark has."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--quick", action="store_true", help="small sizes and few repeats, to see that it works")
+    return made

@@ -1,0 +1,29 @@
+"""Datasets: generators with known truth, real pictures, and files of the user's own."""
+
+from semf_core.datasets.base import DATASETS, Dataset, DatasetSource
+from semf_core.datasets.files import FileSource
+from semf_core.datasets.loaders import load_bytes, load_files, load_path
+from semf_core.datasets.pictures import Digits, Faces, Patches
+from semf_core.datasets.planted import Genes, NoisyDictionary, Paatero, SparseCodes
+from semf_core.datasets.reading import Limits, Reading
+from semf_core.datasets.swimmer import Swimmer
+
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "DatasetSource",
+    "Digits",
+    "Faces",
+    "FileSource",
+    "Genes",
+    "Limits",
+    "NoisyDictionary",
+    "Paatero",
+    "Patches",
+    "Reading",
+    "SparseCodes",
+    "Swimmer",
+    "load_bytes",
+    "load_files",
+    "load_path",
+]

@@ -1,0 +1,120 @@
+"""NPY and NPZ files: headers are read and judged first, pickled objects never."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import zipfile
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+
+from semf_core.datasets.archives import broken_member, content_members, is_archive, open_archive
+from semf_core.datasets.base import Array, check_real, check_two_dimensional
+from semf_core.datasets.reading import EXTRAS, Limits, Raw, check_array, choose_member, shown
+from semf_core.parameters import InvalidInput
+
+
+class Header(NamedTuple):
+    shape: tuple[int, ...]
+    fortran_order: bool
+    dtype: np.dtype[Any]
+    offset: int
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def read_npy(name: str, content: bytes, limits: Limits) -> Array:
+    """The array of an NPY file in memory, without a copy."""
+    header = _header(name, io.BytesIO(content))
+    check_array(name, header.dtype, header.shape, limits)
+    _check_length(name, header, len(content))
+    flat = np.frombuffer(content, header.dtype, math.prod(header.shape), header.offset)
+    return flat.reshape(header.shape, order="F" if header.fortran_order else "C")
+
+
+def map_npy(path: Path, limits: Limits) -> Array:
+    """The array of an NPY file on disk, memory-mapped.
+
+    A mapped array of floats takes no memory, so no limit of size applies to it; other types are
+    going to be converted, and then it does.
+    """
+    name = path.name
+    with path.open("rb") as stream:
+        header = _header(name, stream)
+    check_real(name, header.dtype)
+    check_two_dimensional(name, header.shape)
+    if header.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        limits.check_entries(name, *header.shape)
+    _check_length(name, header, os.path.getsize(path))
+    order = "F" if header.fortran_order else "C"
+    return np.memmap(path, header.dtype, "r", header.offset, header.shape, order)  # type: ignore[call-overload]
+
+
+def read_npz(name: str, stream: IO[bytes], member: str | None, limits: Limits) -> Raw:
+    """The chosen matrix of an NPZ archive and what describes it."""
+    with open_archive(name, stream, limits) as archive:
+        infos = {}
+        for info in content_members(archive):
+            if is_archive(info.filename):
+                raise InvalidInput(name, f"holds another archive ({shown(info.filename)}); unpack that first")
+            if info.filename.endswith(".npy"):
+                infos[info.filename.removesuffix(".npy")] = info
+        headers = {key: _member_header(name, archive, info) for key, info in infos.items()}
+        chosen = choose_member(name, {key: header.shape for key, header in headers.items()}, member)
+        check_array(_place(name, chosen), headers[chosen].dtype, headers[chosen].shape, limits)
+        data = _read_member_array(name, archive, infos[chosen])
+        known = [k for k in EXTRAS if k in headers and k != chosen]
+        plain = [k for k in known if headers[k].dtype.kind in "fiubU" and math.prod(headers[k].shape) <= limits.max_entries]
+        extras = {key: _read_member_array(name, archive, infos[key]) for key in plain}
+    return Raw(data, extras=extras)
+
+
+def _member_header(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Header:
+    try:
+        stream = archive.open(info)
+    except Exception:
+        raise broken_member(name, info.filename) from None
+    with stream:
+        header = _header(_place(name, info.filename), stream)
+    # Objects have no fixed length; they are refused if chosen and ignored otherwise.
+    if header.dtype.kind != "O":
+        _check_length(_place(name, info.filename), header, info.file_size)
+    return header
+
+
+def _read_member_array(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
+    try:
+        with archive.open(info) as stream:
+            array: Array = npy.read_array(stream, allow_pickle=False)
+            stream.read(1)  # the checksum is compared at the end of the stream
+    except Exception:
+        raise broken_member(name, info.filename) from None
+    return array
+
+
+def _header(name: str, stream: IO[bytes]) -> Header:
+    """Shape, order and dtype of an NPY stream, whose data stay unread."""
+    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    try:
+        shape, fortran_order, dtype = readers[npy.read_magic(stream)](stream)
+        offset = stream.tell()
+    except Exception:  # any failure of the parser on foreign bytes is the same refusal
+        raise InvalidInput(name, "is not a readable NPY array; save it again with numpy.save") from None
+    if any(side < 0 for side in shape):
+        raise InvalidInput(name, "declares a negative size; save it again with numpy.save")
+    return Header(shape, fortran_order, dtype, offset)
+
+
+def _check_length(name: str, header: Header, size: int) -> None:
+    if header.nbytes > size - header.offset:
+        raise InvalidInput(name, "is cut off: it declares more entries than it holds; copy or save it again")
+
+
+def _place(name: str, member: str) -> str:
+    return f"{name}, {shown(member)}"

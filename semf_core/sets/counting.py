@@ -1,0 +1,133 @@
+"""Sets that count nonzeros: sparsity, combinatorial sparsity by group, equal nonzeros."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from semf_core.parameters import InvalidInput, param
+from semf_core.sets.base import SETS, Array, Shape, StructureSet, VectorSet, latex_indices, renumber
+from semf_core.sets.kernels import as_counts, equal_on_top, group_top_mask, keep_largest
+
+
+@SETS.register
+@dataclass(frozen=True, eq=False)
+class Sparse(VectorSet):
+    """‖x‖₀ ≤ k for each bound vector (SeMF eq. 15)."""
+
+    name: ClassVar[str] = "sparse"
+    title: ClassVar[str] = "k-sparse"
+    summary: ClassVar[str] = "at most k nonzeros"
+    example: ClassVar[dict[str, Any]] = {"k": 2}
+    ignores_zeros: ClassVar[bool] = True
+    polish_sign: ClassVar[str | None] = "free"
+
+    k: int = param("integer", low=1, symbol="k", help="largest number of nonzeros")
+
+    def project_vectors(self, B: Array) -> Array:
+        return keep_largest(B, self.k)
+
+    def check_length(self, length: int) -> None:
+        if self.k > length:
+            raise InvalidInput("k", f"at most {length} nonzeros fit in a vector of length {length}, not {self.k}")
+
+    def restricted(self, keep: Array, axis: int, shape: Shape) -> StructureSet | None:
+        s = super().restricted(keep, axis, shape)
+        if not isinstance(s, Sparse):
+            return None
+        smaller = (len(keep), shape[1]) if axis == 0 else (shape[0], len(keep))
+        return dataclasses.replace(s, k=min(s.k, s.vector_shape(smaller)[0]))
+
+    def vector_condition(self, x: str) -> str:
+        return rf"\|{x}\|_0 \le {self.k}"
+
+
+@SETS.register
+@dataclass(frozen=True, eq=False)
+class GroupSparse(VectorSet):
+    """‖x_{G_t}‖₀ ≤ k_t for each group G_t of a partition (SeMF eqs. 18-20)."""
+
+    name: ClassVar[str] = "group_sparse"
+    title: ClassVar[str] = "k per group"
+    summary: ClassVar[str] = "each group of a partition holds at most k nonzeros (one, by default)"
+    example: ClassVar[dict[str, Any]] = {"groups": [[0, 1], [2, 3, 4], [5]]}
+    polish_sign: ClassVar[str | None] = "free"
+
+    groups: tuple[tuple[int, ...], ...] = param("groups", symbol="G_t", help="a partition of the entries of each vector")
+    k: int | tuple[int, ...] = param("integers", 1, low=1, symbol="k_t", help="nonzeros allowed, one number or one per group")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.k, tuple) and len(self.k) != len(self.groups):
+            raise InvalidInput("k", f"holds {len(self.k)} numbers for {len(self.groups)} groups; give one, or one per group")
+        for t, (group, count) in enumerate(zip(self.groups, self.counts, strict=True)):
+            if count > len(group):
+                raise InvalidInput("k", f"group {t} has {len(group)} entries, so at most {len(group)} nonzeros, not {count}")
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return as_counts(self.k, self.groups)
+
+    def mask(self, key: Array) -> Array:
+        return group_top_mask(key, self.groups, self.counts)
+
+    def project_vectors(self, B: Array) -> Array:
+        return B * self.mask(np.abs(B))
+
+    def check_length(self, length: int) -> None:
+        flat = {i for g in self.groups for i in g}
+        if max(flat) >= length:
+            raise InvalidInput("groups", f"name entry {max(flat)}, but the vectors have {length} entries (counted from 0)")
+        missing = sorted(set(range(length)) - flat)
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise InvalidInput("groups", f"leave out entry {missing[0]}{more}; a partition covers all {length} entries")
+
+    def restricted(self, keep: Array, axis: int, shape: Shape) -> StructureSet | None:
+        if axis == (0 if self.axis == "row" else 1) or self.axis == "all":
+            return super().restricted(keep, axis, shape)
+        positions = keep if self.entries is None else [i for i, e in enumerate(self.entries) if e in set(keep.tolist())]
+        left = [(renumber(group, np.asarray(positions)), k) for group, k in zip(self.groups, self.counts, strict=True)]
+        left = [(group, min(k, len(group))) for group, k in left if group]
+        if not left:
+            return None
+        entries = None if self.entries is None else renumber(self.entries, keep)
+        groups, counts = zip(*left, strict=True)
+        return dataclasses.replace(self, groups=groups, k=counts, entries=entries)
+
+    def vector_condition(self, x: str) -> str:
+        terms = ",\\;".join(rf"G_{{{t + 1}}}=\{{{latex_indices(g)}\}}" for t, g in enumerate(self.groups))
+        bound = str(self.k) if isinstance(self.k, int) else f"({','.join(map(str, self.k))})_t"
+        return rf"\|({x})_{{G_t}}\|_0 \le {bound}\;\forall t,\; {terms}"
+
+
+@SETS.register
+@dataclass(frozen=True, eq=False)
+class EqualNonzeros(VectorSet):
+    """k entries share one value a ≥ 0, the others vanish (SeMF Prop. 2, eq. 33)."""
+
+    name: ClassVar[str] = "equal_nonzeros"
+    title: ClassVar[str] = "Equal nonzeros"
+    summary: ClassVar[str] = "the nonzeros of a vector are positive and all equal"
+    example: ClassVar[dict[str, Any]] = {"k": 2}
+
+    k: int | None = param("integer", None, low=1, optional=True, symbol="k", help="number of nonzeros; empty leaves it free")
+
+    @property
+    def ignores_zeros(self) -> bool:  # type: ignore[override]
+        """A fixed number of nonzeros may have to be filled up with entries that were zero."""
+        return self.k is None
+
+    def project_vectors(self, B: Array) -> Array:
+        return equal_on_top(B, None, self.k)
+
+    def check_length(self, length: int) -> None:
+        if self.k is not None and self.k > length:
+            raise InvalidInput("k", f"at most {length} nonzeros fit in a vector of length {length}, not {self.k}")
+
+    def vector_condition(self, x: str) -> str:
+        count = "" if self.k is None else rf",\; |S| = {self.k}"
+        return rf"{x} = a\,\mathbf{{1}}_{{S}},\; a \ge 0{count}"

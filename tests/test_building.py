@@ -1,0 +1,130 @@
+"""What the building pages ask of the library: spelling, drafts, numbers of a dataset, projections."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from scipy import sparse
+
+from semf_core import summary
+from semf_core.datasets import Dataset, Swimmer
+from semf_core.drafts import draft_set, misfit, vector_length
+from semf_core.parameters import InvalidInput, Param, params_of
+from semf_core.preview import preview_projection
+from semf_core.sets import SETS, Box, Nonnegative, Sparse, combine
+from semf_core.spelling import equal_blocks, spell
+from semf_core.summary import facts, image_shapes, spectrum
+
+INDICES = some.lists(some.integers(0, 60), min_size=1, unique=True)
+
+
+@given(INDICES)
+def test_indices_are_read_as_they_are_spelled(indices):
+    p = Param("indices", None, name="i")
+    assert p.parse(spell(p, tuple(indices))) == tuple(indices)
+
+
+@given(INDICES, some.integers(1, 7))
+def test_groups_are_read_as_they_are_spelled(indices, size):
+    p = Param("groups", None, name="g")
+    groups = tuple(tuple(indices[i : i + size]) for i in range(0, len(indices), size))
+    assert p.parse(spell(p, groups)) == groups
+
+
+@given(some.one_of(some.floats(-1e9, 1e9), some.lists(some.floats(-1e9, 1e9), min_size=1).map(tuple)))
+def test_numbers_are_read_as_they_are_spelled(value):
+    p = Param("numbers", None, name="n")
+    assert p.parse(spell(p, value)) == value
+
+
+@pytest.mark.parametrize("cls", list(SETS), ids=lambda cls: cls.name)
+def test_examples_can_be_spelled(cls):
+    made = cls.from_params(cls.example)
+    for p in params_of(cls):
+        if p.kind not in {"matrix", "mask"}:
+            value = getattr(made, p.name)
+            assert p.parse(spell(p, value)) == value
+
+
+@given(some.integers(1, 200), some.integers(1, 300))
+def test_blocks_partition(length, size):
+    assert [i for block in equal_blocks(length, size) for i in block] == list(range(length))
+
+
+@pytest.mark.parametrize("shape", [(1024, 17), (17, 256), (6, 4)])
+@pytest.mark.parametrize("cls", list(SETS), ids=lambda cls: cls.name)
+def test_drafts_fit(cls, shape):
+    made = draft_set(cls, shape)
+    assert misfit((made,), shape) is None
+    assert vector_length(made, shape) >= 1
+
+
+def test_known_groups_are_preferred():
+    groups = Swimmer().load().groups
+    assert draft_set(SETS.get("group_sparse"), (17, 256), groups).groups == groups
+
+
+def test_contradictions_are_misfits():
+    assert misfit((Box(low=-2, high=-1), Nonnegative()), (6, 4)) is not None
+
+
+def test_numbers_of_swimmer():
+    data = Swimmer().load()
+    assert spectrum(data.data).rank == 13
+    found = facts(data)
+    assert (found.low, found.high, found.missing) == (0, 1, 0)
+    assert found.zeros == pytest.approx((data.data == 0).mean())
+    assert "rank is 13" in spectrum(data.data).describe()
+
+
+def test_large_data_has_its_leading_singular_values(monkeypatch):
+    monkeypatch.setattr(summary, "FULL_COST", 1e4)
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((80, 60)) * 1e150
+    shown = spectrum(M)
+    assert not shown.complete
+    exact = np.linalg.svd(M / 1e150, compute_uv=False)[: len(shown.values)] * 1e150
+    np.testing.assert_allclose(shown.values, exact, rtol=1e-2)
+    assert "only the" in shown.note
+
+
+@pytest.mark.parametrize("data", [np.zeros((3, 4)), np.ones((1, 1)), np.full((5, 1), 2.0), sparse.csc_array(np.eye(4)[:3])])
+def test_small_and_sparse_data_have_numbers_too(data):
+    found, shown = facts(Dataset(data)), spectrum(Dataset(data).data)
+    assert found.low <= found.high
+    assert shown.rank == np.linalg.matrix_rank(data.toarray() if sparse.issparse(data) else data)
+    assert shown.describe()
+
+
+def test_missing_entries_count_as_zero_and_are_mentioned():
+    data = np.ones((4, 5))
+    data[1, 2] = np.nan
+    found, shown = facts(Dataset(data)), spectrum(data)
+    assert (found.low, found.high, found.missing) == (1, 1, 1 / 20)
+    assert "Missing" in shown.note
+
+
+def test_image_shapes_multiply_to_the_pixels():
+    assert image_shapes(1024)[0] == (32, 32)
+    assert all(h * w == 10304 for h, w in image_shapes(10304))
+    assert (112, 92) in image_shapes(10304)
+    assert image_shapes(13) == []
+
+
+@pytest.mark.parametrize("factor", ["X", "Y"])
+@pytest.mark.parametrize("kind", ["data", "random"])
+def test_previews_are_members(factor, kind):
+    structure = combine((Nonnegative(), Sparse(k=5)))
+    shown = preview_projection(Swimmer().load(), 17, factor, structure, kind)
+    assert structure.violation(shown.after) == 0
+    assert shown.zeros[1] >= 0.5
+    assert shown.distance > 0
+
+
+def test_a_preview_that_cannot_be_is_refused():
+    with pytest.raises(InvalidInput, match="at most 17"):
+        preview_projection(Swimmer().load(), 17, "Y", Sparse(k=18))
+    with pytest.raises(InvalidInput, match="too large"):
+        preview_projection(Swimmer().load(), 4096, "X", Sparse(k=1))

@@ -1,0 +1,97 @@
+"""Specs and presets: data that makes a run."""
+
+import json
+
+import numpy as np
+import pytest
+
+from semf_core import InvalidInput
+from semf_core.model import ModelSpec, preset, preset_names
+from semf_core.scores import truth_scores
+
+PRESETS = (
+    "swimmer-sparse swimmer-equal swimmer-orthogonal swimmer-groups swimmer-groups-equal "
+    "adaptive-penalty dictionary faces-parts digits-parts dna-groups"
+).split()
+
+
+def test_all_presets_are_there():
+    assert set(preset_names()) == set(PRESETS)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_round_trip_and_start(name):
+    spec = preset(name)
+    assert spec.title and spec.watch
+    assert ModelSpec.from_json(spec.to_json()) == spec
+    assert not spec.warnings()
+    run = spec.run()
+    first = run.advance()
+    assert np.isfinite(first.residual_uv)
+
+
+def test_a_spec_reproduces_its_run():
+    spec = ModelSpec.from_json(preset("dna-groups").to_json())
+    a, b = (spec.run() for _ in range(2))
+    for _ in range(20):
+        a.advance(), b.advance()
+    np.testing.assert_array_equal(a.history.residual_uv, b.history.residual_uv)
+
+
+def scores(name, seed):
+    spec = ModelSpec.from_dict(preset(name).to_dict() | {"seed": seed})
+    dataset = spec.dataset.load()
+    run = spec.run(dataset).finish()
+    U, V, *_ = run.factors()
+    assert spec.x_set.violation(U) < 1e-9 and spec.y_set.violation(V) < 1e-9
+    return truth_scores(dataset, U, spec.y_set)
+
+
+@pytest.mark.parametrize("seed", [11, 12, 13])
+@pytest.mark.parametrize("name", ["swimmer-groups", "swimmer-groups-equal"])
+def test_swimmer_groups_are_recovered(name, seed):
+    assert scores(name, seed) == {"parts_found": 17, "parts_total": 17, "groups_correct": 5, "groups_total": 5}
+
+
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_swimmer_parts_are_recovered_by_orthogonality(seed):
+    assert scores("swimmer-orthogonal", seed)["parts_found"] == 17
+
+
+def test_swimmer_ghosts_without_orthogonality():
+    assert scores("swimmer-sparse", 11)["parts_found"] < 17
+
+
+def test_planted_genes_are_recovered():
+    found = scores("dna-groups", 11)
+    assert found["parts_found"] == found["parts_total"] and found["groups_correct"] == found["groups_total"]
+
+
+GOOD = {"dataset": {"name": "swimmer"}, "rank": 3}
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"rank": 0}, "rank"),
+        ({"rank": "3"}, "rank"),
+        ({"dataset": {"name": "nothing"}}, "dataset"),
+        ({"dataset": "swimmer"}, "dataset"),
+        ({"x": [{"name": "unknown"}]}, "set"),
+        ({"x": {"name": "nonnegative"}}, "x"),
+        ({"x": [{"name": "sparse", "k": 0}]}, "k"),
+        ({"x": [{"name": "intersection", "sets": 3}]}, "sets"),
+        ({"solver": {"name": "nothing"}}, "solver"),
+        ({"limits": {"max_iter": 1.5}}, "max_iter"),
+        ({"limits": []}, "limits"),
+        ({"seed": -1}, "seed"),
+        ({"dtype": "int"}, "dtype"),
+        ({"title": 3}, "title"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_bad_specs_name_the_field(change, field):
+    ModelSpec.from_dict(GOOD)
+    with pytest.raises(InvalidInput) as refusal:
+        ModelSpec.from_json(json.dumps(GOOD | change))
+    assert refusal.value.field == field
