@@ -1,0 +1,118 @@
+"""Factors as they are recorded now and then, and when that is due."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from semf_core.solvers import Run
+
+Array = np.ndarray
+
+GROWTH = 1.12
+"""Ratio of successive keyframes: about 60 in the first 2000 iterations."""
+EVENT_GROWTH = 1.5
+"""The same after a kick, a new start or an edit, where the picture changes quickly again."""
+MAX_FRAMES = 400
+FRAME_BYTES = 64 << 20
+"""A larger frame is not kept."""
+TOTAL_BYTES = 512 << 20
+"""Keyframes of one run at most."""
+FEWEST = 8
+CLOSE_LOOKS = 2
+"""After more thinnings than this, events no longer ask for keyframes of their own."""
+
+
+@dataclass(frozen=True)
+class FactorFrame:
+    """The factors at one iteration: U and V in their sets, X and Y the free copies; float32."""
+
+    iteration: int
+    U: Array
+    V: Array
+    X: Array
+    Y: Array
+
+
+def frame_bytes(run: Run) -> int:
+    """Size of one recorded frame."""
+    return 4 * (run.state.W.size + run.state.Z.size)
+
+
+def write_frame(file: BinaryIO, run: Run) -> None:
+    """The current factors as float32 NPZ without pickle, without rows and columns that are zero throughout."""
+    problem = run.problem
+    arrays = {"W": run.state.W.astype(np.float32), "Z": run.state.Z.astype(np.float32)}
+    if problem.rows is not None:
+        arrays["rows"] = problem.rows
+    if problem.columns is not None:
+        arrays["columns"] = problem.columns
+    np.savez(file, head=np.array([run.iterations, *problem.shape]), **arrays)  # type: ignore[arg-type]
+
+
+def read_frame(file: Path | BinaryIO) -> FactorFrame:
+    with np.load(file, allow_pickle=False) as stored:
+        iteration, m, n = (int(v) for v in stored["head"])
+        W = _spread(stored["W"], stored.get("rows"), m)
+        Z = _spread(stored["Z"], stored.get("columns"), n)
+    p = len(W) // 2
+    return FactorFrame(iteration, U=W[p:].T, V=Z[p:], X=W[:p].T, Y=Z[:p])
+
+
+def _spread(compact: Array, kept: Array | None, length: int) -> Array:
+    if kept is None:
+        return compact
+    out = np.zeros((len(compact), length), compact.dtype)
+    out[:, kept] = compact
+    return out
+
+
+class Schedule:
+    """Iterations at which a keyframe is due: log-spaced, and bounded in number and size by thinning out."""
+
+    def __init__(self, size: int) -> None:
+        self.limit = 0 if size > FRAME_BYTES else max(FEWEST, min(MAX_FRAMES, TOTAL_BYTES // max(1, size)))
+        self._thinnings = 0
+        self._from_start = _Steps(0, GROWTH)
+        self._from_event = _Steps(0, GROWTH)
+
+    @property
+    def note(self) -> str:
+        """A sentence for the user where the history of factors is cut down."""
+        return "" if self.limit else f"the factors are too large (over {FRAME_BYTES >> 20} MB) to keep their history"
+
+    def next(self, iteration: int) -> float:
+        """The first iteration after this one at which a keyframe is due."""
+        if not self.limit:
+            return np.inf
+        return min(self._from_start.after(iteration), self._from_event.after(iteration))
+
+    def mark_event(self, iteration: int) -> None:
+        """Something happened: look closely again, unless there has been too much of that already."""
+        if self._thinnings <= CLOSE_LOOKS:
+            self._from_event = _Steps(iteration, EVENT_GROWTH)
+
+    def thinned(self, kept: list[int]) -> list[int]:
+        """Keyframes to delete now that there are this many; later ones come half as often."""
+        if len(kept) < self.limit:
+            return []
+        self._thinnings += 1
+        self._from_start = _Steps(0, min(2.0, self._from_start.growth**2))
+        if self._thinnings > CLOSE_LOOKS:
+            self._from_event = self._from_start
+        return kept[1:-1:2]
+
+
+class _Steps:
+    """origin + 1, 2, 3, …, each step at least `growth` times as far from the origin as the one before."""
+
+    def __init__(self, origin: int, growth: float) -> None:
+        self.origin, self.growth, self._step = origin, growth, 0
+
+    def after(self, iteration: int) -> int:
+        while self.origin + self._step <= iteration:
+            self._step = max(self._step + 1, int(self._step * self.growth))
+        return self.origin + self._step

@@ -1,0 +1,82 @@
+"""The result of a run on disk: factors, certificate and scores, read back as the object a run in Python gives."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+
+from semf_core.datasets import Dataset
+from semf_core.model import ModelSpec
+from semf_core.result import Certificate, Result, Violation, make_result
+from semf_core.runs.files import read_json, write_json, write_whole
+from semf_core.runs.folder import RunFolder
+from semf_core.runs.frames import FactorFrame
+from semf_core.scores import truth_scores
+from semf_core.solvers import History, Run
+
+NUMBERS = ("iterations", "seconds", "stop_reason", "residual_xy", "residual_uv", "norm", "starts")
+
+
+def write_outcome(folder: RunFolder, run: Run, spec: ModelSpec, dataset: Dataset, state: str) -> None:
+    """Factors first: result.json is the mark that all of it is there."""
+    result = make_result(run, spec.x_set, spec.y_set)
+    factors = {"U": result.U, "V": result.V, "X": result.X, "Y": result.Y}
+    write_whole(folder.result_factors, lambda file: np.savez(file, **factors))  # type: ignore[arg-type]
+    certificate = result.certificate
+    write_json(
+        folder.result,
+        {
+            "state": state,
+            **{name: getattr(result, name) for name in NUMBERS},
+            "violations": [asdict(v) for v in certificate.violations],
+            "nonzeros_u": certificate.nonzeros_u.tolist(),
+            "nonzeros_v": certificate.nonzeros_v.tolist(),
+            "gap_x": certificate.gap_x,
+            "gap_y": certificate.gap_y,
+            "truth": truth_scores(dataset, result.U, spec.y_set),
+        },
+    )
+
+
+def read_outcome(folder: RunFolder) -> Result:
+    """The result; FileNotFoundError if there is none."""
+    stored = read_json(folder.result)
+    with np.load(folder.result_factors, allow_pickle=False) as file:
+        factors = {name: file[name] for name in ("U", "V", "X", "Y")}
+    certificate = Certificate(
+        tuple(Violation(**v) for v in stored["violations"]),
+        np.array(stored["nonzeros_u"]),
+        np.array(stored["nonzeros_v"]),
+        stored["gap_x"],
+        stored["gap_y"],
+    )
+    return Result(
+        **factors,
+        **{name: stored[name] for name in NUMBERS},
+        history=History(folder.rows()),
+        events=tuple(folder.events()),
+        certificate=certificate,
+    )
+
+
+def outcome_state(folder: RunFolder) -> str | None:
+    """"finished" or "stopped" if the result is there."""
+    try:
+        return str(read_json(folder.result)["state"])
+    except FileNotFoundError:
+        return None
+
+
+def final_frame(folder: RunFolder) -> FactorFrame:
+    """The factors of the result, as a frame of the last iteration."""
+    iterations = int(read_json(folder.result)["iterations"])
+    with np.load(folder.result_factors, allow_pickle=False) as file:
+        U, V, X, Y = (file[name].astype(np.float32) for name in ("U", "V", "X", "Y"))
+    return FactorFrame(iterations, U, V, X, Y)
+
+
+def remove_outcome(folder: RunFolder) -> None:
+    """The run goes on: what it had come to is no longer its result."""
+    folder.result.unlink(missing_ok=True)
+    folder.result_factors.unlink(missing_ok=True)

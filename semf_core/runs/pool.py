@@ -1,0 +1,175 @@
+"""Worker processes: started ahead of need, talked to through pipes, ended by closing their input."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import semf_core
+
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "BLIS_NUM_THREADS")
+END_SECONDS = 5.0
+"""What a worker gets to write its last checkpoint before it is killed."""
+
+Report = dict[str, Any]
+LOG = logging.getLogger(__name__)
+
+
+class WorkerProcess:
+    """One process, and the thread that reads its reports.
+
+    `on_report` and `on_exit` are called from that thread. `run_id` is the run the worker has in memory,
+    `role` what it does: "idle", "busy" (holds a slot), "errand" (too short to need one), "holding" (a paused run).
+    """
+
+    def __init__(
+        self, home: Path, on_report: Callable[[WorkerProcess, Report], None], on_exit: Callable[[WorkerProcess, int], None]
+    ) -> None:
+        self.role = "idle"
+        self.run_id = ""
+        self.ready = False
+        self.sent = 0
+        """Orders so far: a report carries the number of the last one that the worker had seen."""
+        self.since = time.monotonic()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "semf_core.runs.worker"],  # -P: the current folder must not shadow modules
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=worker_environment(home),
+            start_new_session=True,  # Ctrl-C in the server's terminal ends the server; the worker sees its input end
+        )
+        self._reader = threading.Thread(target=self._read, args=(on_report, on_exit), daemon=True, name=f"worker-{self.pid}")
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def _read(self, on_report: Callable[[WorkerProcess, Report], None], on_exit: Callable[[WorkerProcess, int], None]) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                try:
+                    on_report(self, json.loads(line))
+                except Exception:  # a full disk, say: the next report must still be heard
+                    LOG.exception("a report of worker %d could not be handled", self.pid)
+        on_exit(self, self._process.wait())
+
+    def take(self, role: str, run_id: str = "") -> None:
+        """Remember what it does from now on."""
+        self.role, self.run_id, self.since = role, run_id, time.monotonic()
+
+    def send(self, order: dict[str, Any]) -> None:
+        """Lines are short (large things go through files), so this does not wait for a busy worker."""
+        assert self._process.stdin is not None
+        self.sent += 1
+        try:
+            self._process.stdin.write(json.dumps({**order, "number": self.sent}).encode() + b"\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            return  # it has died or was told to end; `on_exit` says so to whoever waits
+
+    def end(self) -> None:
+        """Close its input: it writes a checkpoint and ends."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.close()
+        except BrokenPipeError:
+            return  # already gone
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def join(self, seconds: float = END_SECONDS) -> None:
+        """Wait for it to end and kill it after that time."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(seconds)
+
+
+class Fleet:
+    """The workers of a server and what each is for; whoever uses it holds a lock."""
+
+    SPARE = 5
+    """Idle workers that are kept at most; more of them are sent home."""
+    STILLBORN = 3
+    """Workers in a row that ended before they were ready: then none is started ahead of need."""
+
+    def __init__(self, start: Callable[[], WorkerProcess], limit: int) -> None:
+        self._start, self._limit = start, limit
+        self._stillborn = 0
+        self.workers: list[WorkerProcess] = []
+
+    def count(self, role: str) -> int:
+        return sum(w.role == role for w in self.workers)
+
+    def with_role(self, role: str) -> list[WorkerProcess]:
+        return sorted((w for w in self.workers if w.role == role), key=lambda w: w.since)
+
+    def pick(self) -> WorkerProcess:
+        """An idle worker, else a new one, else the one that has held a paused run for longest."""
+        idle = self.with_role("idle")
+        if idle:
+            return next((w for w in idle if w.ready), idle[0])
+        holding = self.with_role("holding")
+        if holding and self._present() >= self._limit:
+            return holding[0]
+        return self._add()
+
+    def keep_warm(self) -> None:
+        """One idle worker in reserve, so that the next run starts at once."""
+        idle = self.with_role("idle")
+        if not idle and self._present() < self._limit and self._stillborn < self.STILLBORN:
+            self._add()
+        for worker in idle[self.SPARE :]:
+            self.send_home(worker)
+
+    def send_home(self, worker: WorkerProcess) -> None:
+        worker.take("leaving")
+        worker.end()
+
+    def is_ready(self, worker: WorkerProcess) -> None:
+        worker.ready = True
+        self._stillborn = 0
+
+    def remove(self, worker: WorkerProcess) -> None:
+        """It has ended."""
+        self.workers.remove(worker)
+        if not worker.ready:
+            self._stillborn += 1
+
+    def _present(self) -> int:
+        return len(self.workers) - self.count("leaving")
+
+    def _add(self) -> WorkerProcess:
+        self.workers.append(self._start())
+        return self.workers[-1]
+
+
+def worker_environment(home: Path) -> dict[str, str]:
+    """One BLAS thread, the store of this server, and this copy of the library."""
+    package = str(Path(semf_core.__file__).resolve().parent.parent)
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    threads = dict.fromkeys(ONE_THREAD, "1")
+    return {**os.environ, **threads, "SEMF_HOME": str(home), "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def exit_in_words(code: int) -> str:
+    """How a process ended, as the beginning of a sentence."""
+    if code == -signal.SIGKILL:
+        return "the worker was killed (signal 9; the system does that when memory runs out)"
+    if code < 0:
+        return f"the worker was ended by signal {-code}"
+    return f"the worker ended unexpectedly (exit code {code})"

@@ -1,0 +1,131 @@
+"""One run in a worker: opened, iterated between two looks at the command line, changed, brought to rest."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from semf_core.datasets import Dataset
+from semf_core.model import ModelSpec
+from semf_core.runs.folder import RunFolder
+from semf_core.runs.outcome import remove_outcome, write_outcome
+from semf_core.runs.recorder import Recorder
+from semf_core.solvers import Event, Run
+
+LOOK_SECONDS = 0.02
+"""Between two looks at commands and clocks; an iteration itself costs nothing extra."""
+
+
+class Session:
+    """A run with its folder. Only one worker at a time has a session on a folder."""
+
+    def __init__(self, folder: RunFolder, edition: int, fresh: bool) -> None:
+        self.folder = folder
+        self._lock = open(folder.worker_lock, "ab")  # noqa: SIM115 - held until `close`
+        fcntl.flock(self._lock, fcntl.LOCK_EX)  # waits for a worker of an earlier server to write its last checkpoint
+        if fresh:
+            _clear(folder, edition)
+        position = folder.checkpoint_position()
+        self.edition = 0 if fresh else edition if position is None else position[1]
+        self.spec: ModelSpec = folder.spec(self.edition)
+        self.dataset: Dataset = self.spec.dataset.load()
+        self.run = self._fresh_run() if position is None else self._resumed_run()
+        self.recorder = Recorder(folder, self.run)
+        self.iterating = False
+        self.until: float = np.inf
+
+    def _start(self) -> tuple[Any, Any] | None:
+        """Starting factors that a fork was given."""
+        try:
+            with np.load(self.folder.start_factors, allow_pickle=False) as stored:
+                return stored["X"], stored["Y"]
+        except FileNotFoundError:
+            return None
+
+    def _fresh_run(self) -> Run:
+        start = self._start()
+        run = self.spec.run(self.dataset, start)
+        if start is not None:
+            run.events.append(Event(0, "fork", "starts from the factors of another run"))
+        return run
+
+    def _resumed_run(self) -> Run:
+        problem = self.spec.problem(self.dataset, self._start())
+        return Run.resume(self.folder.checkpoint, problem, self.spec.solver, self.spec.limits)
+
+    def close(self) -> None:
+        self.recorder.close()
+        self._lock.close()
+
+    # -- iterating ---------------------------------------------------------------------------
+
+    def go(self, budget: int | None) -> None:
+        """Iterate from now on, to the end or for a number of iterations."""
+        remove_outcome(self.folder)
+        self.until = np.inf if budget is None else self.run.iterations + budget
+        self.iterating = True
+
+    def work(self, interrupted: Callable[[], bool]) -> str | None:
+        """Iterate until `interrupted()`, the end of the run ("ended") or of the budget ("rests")."""
+        run, recorder, clock = self.run, self.recorder, time.perf_counter
+        look = clock() + LOOK_SECONDS
+        while run.stop_reason is None and run.iterations < self.until:
+            run.advance()
+            recorder.after_iteration()
+            now = clock()
+            if now >= look:
+                recorder.look(now)
+                if interrupted():
+                    return None
+                look = clock() + LOOK_SECONDS
+        return "rests" if run.stop_reason is None else "ended"
+
+    # -- resting -----------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        self.iterating = False
+        self.recorder.settle()
+
+    def finish(self) -> None:
+        """The run has stopped by itself: polish, certificate, result."""
+        self.run.complete()
+        self._write("finished")
+
+    def stop(self) -> None:
+        """End it here; the checkpoint is from before, so that it can still be resumed."""
+        self.recorder.settle()
+        self.run.stop_reason = self.run.stop_reason or "cancelled"
+        self._write("stopped")
+
+    def _write(self, state: str) -> None:
+        self.iterating = False
+        if state == "finished":
+            self.recorder.settle()
+        write_outcome(self.folder, self.run, self.spec, self.dataset, state)
+
+    # -- changing ----------------------------------------------------------------------------
+
+    def edit(self, edition: int, numbers: dict[str, float], text: str) -> None:
+        """Go on under the model of that edition, from the current factors."""
+        after = self.folder.spec(edition)
+        same = self.spec.x == after.x and self.spec.y == after.y
+        problem = self.run.problem if same else after.problem(self.dataset, self._start())
+        self.run.edit(problem, after.solver, after.limits, numbers, text)
+        self.spec, self.edition = after, edition
+        remove_outcome(self.folder)
+        self.recorder.checkpoint()
+
+
+def _clear(folder: RunFolder, edition: int) -> None:
+    """A fresh start of the model as it is now: its history goes, and the edited model becomes the model."""
+    folder.checkpoint.unlink(missing_ok=True)  # first: without it nothing refers to an edition
+    remove_outcome(folder)
+    if edition:
+        folder.write_spec(folder.spec(edition))
+    for stale in ("spec-*.json", "*frame-*.npz*", "*live.npz*", ".checkpoint*", ".result*", "scalars.bin", "events.jsonl"):
+        for path in folder.path.glob(stale):
+            path.unlink()

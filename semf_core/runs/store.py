@@ -1,0 +1,142 @@
+"""The store of runs on disk: creating, finding, describing and deleting them, for several servers at once."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from semf_core.model import ModelSpec
+from semf_core.parameters import InvalidInput
+from semf_core.runs.files import locked, read_json, remove_folder, try_lock, write_json
+from semf_core.runs.folder import RunFolder
+from semf_core.runs.home import Quota
+from semf_core.runs.ids import checked_id, key_hash, new_id
+from semf_core.runs.outcome import outcome_state
+
+LIVE_STATES = frozenset({"queued", "running", "paused"})
+"""States that only hold while the server that wrote them is there."""
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What the server says about a run; the worker's files say the rest."""
+
+    key: str
+    """SHA-256 of the control key."""
+    title: str
+    created: float
+    state: str = "queued"
+    message: str = ""
+    note: str = ""
+    owner: str = ""
+    """Token of the server that works on it."""
+    generation: int = 0
+    """Counts the resets."""
+    edition: int = 0
+    """Counts the edits since the last reset."""
+
+
+class Store:
+    """Runs below a home folder, and this server's sign of life among those that share it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.quota = Quota(home)
+        self.token = secrets.token_hex(16)
+        for name in ("runs", "data", "servers", "demos"):
+            (home / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._presence = self._announce()
+
+    def _announce(self) -> BinaryIO:
+        """A lock that the system releases when this process ends, however it ends; dead servers' are swept up."""
+        with locked(self.home / "servers.lock"):
+            for path in (self.home / "servers").glob("*.lock"):
+                dead = try_lock(path)
+                if dead is not None:
+                    path.unlink()
+                    dead.close()
+            mine = try_lock(self._lock_of(self.token))
+        assert mine is not None, "a fresh token is nobody else's"
+        return mine
+
+    def _lock_of(self, token: str) -> Path:
+        return self.home / "servers" / f"{token}.lock"
+
+    def owner_alive(self, token: str) -> bool:
+        """Whether the server that wrote this token still runs."""
+        path = self._lock_of(token)
+        if token == self.token:
+            return True
+        if not token or not path.exists():
+            return False
+        lock = try_lock(path)
+        if lock is not None:
+            lock.close()
+        return lock is None
+
+    def close(self) -> None:
+        self._presence.close()
+        self._lock_of(self.token).unlink(missing_ok=True)
+
+    # -- runs --------------------------------------------------------------------------------
+
+    def create(self, spec: ModelSpec, state: str, message: str = "") -> tuple[str, str, RunFolder]:
+        """A new folder with its model; the id to look, the key to control."""
+        self.quota.check()
+        run_id, key = new_id(), new_id()
+        folder = RunFolder(self.home / "runs" / run_id)
+        aside = RunFolder(self.home / "runs" / f".{run_id}")
+        aside.path.mkdir(mode=0o700)
+        aside.write_spec(spec)
+        meta = Meta(key_hash(key), spec.title, time.time(), state, message, owner=self.token)
+        write_json(aside.meta, asdict(meta))
+        os.rename(aside.path, folder.path)  # nobody finds a run that is only half there
+        return run_id, key, folder
+
+    def folder(self, run_id: object) -> RunFolder:
+        """The folder of a run, or a refusal."""
+        folder = RunFolder(self.home / "runs" / checked_id("run", run_id))
+        if not folder.meta.exists():
+            raise unknown_run()
+        return folder
+
+    def meta(self, folder: RunFolder) -> Meta:
+        try:
+            stored = read_json(folder.meta)
+        except FileNotFoundError:
+            raise unknown_run() from None
+        names = {f.name for f in fields(Meta)}
+        return Meta(**{name: value for name, value in stored.items() if name in names})
+
+    def write_meta(self, folder: RunFolder, meta: Meta) -> None:
+        write_json(folder.meta, asdict(meta))
+
+    def settled(self, folder: RunFolder, meta: Meta) -> Meta:
+        """The description as it stands now, if the server that wrote it has gone."""
+        if meta.state not in LIVE_STATES or self.owner_alive(meta.owner):
+            return meta
+        done = outcome_state(folder)
+        if done is not None:
+            return replace(meta, state=done, message="")
+        return replace(meta, state="interrupted", message=f"the server ended while it was {meta.state}; {folder.what_is_left()}")
+
+    def adopt(self, folder: RunFolder) -> Meta:
+        """Make this server the one that works on a run, unless another one does."""
+        with locked(folder.path / "meta.lock"):
+            meta = self.meta(folder)
+            if meta.state in LIVE_STATES and meta.owner != self.token and self.owner_alive(meta.owner):
+                raise InvalidInput("run", "another server works on it; use that one to control it")
+            mine = replace(self.settled(folder, meta), owner=self.token)
+            self.write_meta(folder, mine)
+            return mine
+
+    def delete(self, folder: RunFolder) -> None:
+        remove_folder(folder.path, self.home / "trash")
+
+
+def unknown_run() -> InvalidInput:
+    return InvalidInput("run", "there is no run with this id; it may have been deleted")

@@ -1,0 +1,205 @@
+"""A worker process: waits for work on standard input, reports on standard output, one JSON object a line.
+
+An order is {"order": "work", "run", "folder", "edition", "fresh", …} for a worker at rest, {"order": "amend",
+"run", …} for one that iterates. Both may hold "edit", then one of "stop", "drop" (amend only) and "budget"
+(0 to pause, null to go on to the end, else a number of iterations). The reports are "ready", "running",
+"paused", "done", "failed", "dropped", "late" (the run was over before it could be amended), and "edited" or
+"refused" for an edit. At the end of its input (the server is gone) a worker writes a checkpoint and ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import traceback
+import warnings
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from semf_core.parameters import InvalidInput
+from semf_core.runs.folder import RunFolder
+from semf_core.runs.session import Session
+
+Order = dict[str, Any]
+
+
+class ServerGone(Exception):
+    """Standard input has ended or nobody reads the reports."""
+
+
+class Channel:
+    """Lines of JSON from and to the server, without threads."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self._source, self._sink = source, sink
+        self._rest = b""
+        self._number = 0
+        self._orders: deque[Order] = deque()
+        self._poll = select.poll()
+        self._poll.register(source, select.POLLIN)
+
+    def pending(self) -> bool:
+        """Whether an order has arrived; a system call, but a short one."""
+        if not self._orders and self._poll.poll(0):
+            self._read()
+        return bool(self._orders)
+
+    def next(self) -> Order:
+        """The next order, waiting for it."""
+        while not self._orders:
+            self._read()
+        order = self._orders.popleft()
+        self._number = order["number"]
+        return order
+
+    def _read(self) -> None:
+        data = os.read(self._source, 1 << 16)
+        if not data:
+            raise ServerGone
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._orders.extend(json.loads(line) for line in lines)
+
+    def report(self, kind: str, **values: Any) -> None:
+        try:
+            os.write(self._sink, json.dumps({"report": kind, "number": self._number, **values}).encode() + b"\n")
+        except BrokenPipeError:
+            raise ServerGone from None
+
+
+class Worker:
+    """Carries out orders, at most one run at a time; a paused run stays in memory until another is wanted."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.session: Session | None = None
+        self.run_id = ""
+        self.folder: RunFolder | None = None
+
+    def serve(self) -> None:
+        """Until the server goes."""
+        self.channel.report("ready")
+        try:
+            while True:
+                if self.session is not None and self.session.iterating:
+                    self._iterate(self.session)
+                if self.session is None or not self.session.iterating or self.channel.pending():
+                    self._carry_out(self.channel.next())
+        except ServerGone:
+            if self.session is not None and self.session.iterating:
+                self.session.pause()
+
+    def _iterate(self, session: Session) -> None:
+        ended = session.work(self.channel.pending)
+        if ended == "rests":
+            session.pause()
+            self._report("paused")
+        elif ended == "ended":
+            session.finish()
+            self._done("finished")
+
+    def _carry_out(self, order: Order) -> None:
+        if order["order"] == "amend" and (self.session is None or order["run"] != self.run_id):
+            self.channel.report("late", run=order["run"])
+            return
+        if order["order"] == "work" and (self.session is None or order["run"] != self.run_id or order["fresh"]):
+            self._open(order)
+        session = self.session
+        if session is None:
+            raise RuntimeError("an order without a run")
+        if order.get("drop"):
+            self._forget()
+            self._report("dropped")
+            return
+        if order.get("edit"):
+            self._edit(session, order["edit"])
+        if order.get("stop"):
+            session.stop()
+            self._done("stopped")
+        elif order.get("budget") == 0:
+            session.pause()
+            self._report("paused")
+        elif "budget" in order:
+            session.go(order["budget"])
+            self._report("running")
+        elif not session.iterating:  # it came to rest before the order arrived, and the server waits to hear so
+            self._report("paused")
+
+    def _open(self, order: Order) -> None:
+        self._forget()
+        self.run_id, self.folder = order["run"], RunFolder(Path(order["folder"]))
+        self.session = Session(self.folder, order["edition"], order["fresh"])
+
+    def _edit(self, session: Session, edit: dict[str, Any]) -> None:
+        try:
+            session.edit(edit["edition"], edit["numbers"], edit["text"])
+        except InvalidInput as refusal:
+            self.channel.report("refused", run=self.run_id, field=refusal.field, message=refusal.message)
+        else:
+            self.channel.report("edited", run=self.run_id, edition=session.edition)
+
+    def _report(self, kind: str) -> None:
+        edition, note = (self.session.edition, self.session.recorder.schedule.note) if self.session else (0, "")
+        self.channel.report(kind, run=self.run_id, edition=edition, note=note)
+
+    def _done(self, state: str) -> None:
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        reason = self.session.run.stop_reason if self.session else ""
+        self._forget()
+        self.channel.report("done", run=self.run_id, state=state, reason=reason, peak_mb=peak_mb)
+
+    def _forget(self) -> None:
+        if self.session is not None:
+            self.session.close()
+        self.session = None
+
+    def fail(self, error: BaseException) -> None:
+        """Tell the server in words, and leave the details in the run's folder."""
+        details = "".join(traceback.format_exception(error))
+        try:
+            if self.session is not None:
+                self.session.recorder.flush()
+            if self.folder is not None:
+                self.folder.log.write_text(details, encoding="utf-8")
+        except OSError:  # the disk is full or the folder gone: then the server's log has it
+            print(details, file=sys.stderr)
+        with suppress(ServerGone):  # then there is nobody to tell
+            self.channel.report("failed", run=self.run_id, message=in_words(error))
+
+
+def in_words(error: BaseException) -> str:
+    """A sentence about what went wrong."""
+    if isinstance(error, MemoryError):
+        return "the computation ran out of memory"
+    if isinstance(error, InvalidInput):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"the run's files could not be written or read ({error.strerror.lower()})"
+    return f"the computation broke off: {error or type(error).__name__}"
+
+
+def main() -> int:
+    """Serve until the server goes; 1 after a failure, so that the next run gets a clean process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server; a worker ends with its input
+    warnings.simplefilter("ignore", RuntimeWarning)  # an overflow ends the run as "diverged", which is said there
+    channel = Channel(os.dup(0), os.dup(1))
+    os.dup2(2, 1)  # whatever a library prints must not get between the reports
+    worker = Worker(channel)
+    with threadpool_limits(1, user_api="blas"):
+        try:
+            worker.serve()
+        except Exception as error:
+            worker.fail(error)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
