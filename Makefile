@@ -7,6 +7,7 @@
 PYTHON ?= $(shell python3.11 -c "" 2>/dev/null && echo python3.11 || echo python3)
 PORT ?= 8501
 JOBS ?= 2
+export OPENBLAS_NUM_THREADS = 1
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -27,6 +27,8 @@ def main(argv: list[str] | None = None) -> int:
         missed += done.stdout.count("| FAIL |")
         failed += [name] if done.returncode else []
     print(f"\n{missed} targets missed." if missed else "\nAll targets met.")
+    if chosen.quick:
+        print("Small sizes and few repeats: this shows that everything runs, not how good it is.")
     if failed:
         print(f"These did not run: {', '.join(failed)}.")
     return 1 if failed else 0

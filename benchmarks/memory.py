@@ -31,7 +31,7 @@ SAMPLE_SECONDS = 0.002
 
 @dataclass(frozen=True)
 class Usage:
-    """What a run took: seconds of one iteration, memory before it and at its highest (MB, without mapped pages)."""
+    """What a run took: seconds of one core for an iteration, memory before it and at its highest (MB, without mapped pages)."""
 
     seconds: float
     before: float
@@ -75,10 +75,10 @@ def usage(load: Callable[[], Any], iterations: int) -> Usage:
     with blas_threads(1), watched_peak() as peaks:
         run = Run(make_problem(M, RANK, [Nonnegative()], [Nonnegative()]), ADMM(), Limits(tol=0, max_iter=iterations + 1))
         run.advance()
-        began = time.perf_counter()
+        began = time.process_time()
         for _ in range(iterations):
             run.advance()
-        seconds = (time.perf_counter() - began) / iterations
+        seconds = (time.process_time() - began) / iterations
         run.factors()
     return Usage(seconds, before, peaks[-1])
 
@@ -122,13 +122,13 @@ def main(argv: list[str] | None = None) -> None:
     sparse = in_fresh_process(sparse_usage, 5 if quick else 30)
     gigabytes, dense = size**2 * 8 / 1e9, SPARSE_SHAPE[0] * SPARSE_SHAPE[1] * 8 / 1e6
     mapped_title = f"memory-mapped {size}×{size} ({gigabytes:.1f} GB), extra MB"
-    mapped_note = f"{mapped.before:.0f} MB before, {mapped.peak:.0f} MB at most; {mapped.seconds:.2f} s an iteration"
+    mapped_note = f"{mapped.before:.0f} MB before, {mapped.peak:.0f} MB at most; {mapped.seconds:.2f} s of one core an iteration"
     sparse_title = "sparse 19,000×8,000, 400,000 nonzeros, extra MB"
     sparse_note = f"{sparse.before:.0f} MB before, {sparse.peak:.0f} MB at most; dense it would be {dense:.0f} MB"
     rows = [
         at_most(mapped_title, mapped.extra, EXTRA_MEGABYTES, form="{:.0f}", note=mapped_note),
         at_most(sparse_title, sparse.extra, EXTRA_MEGABYTES, form="{:.0f}", note=sparse_note),
-        at_most("   seconds of an iteration", sparse.seconds, SPARSE_SECONDS),
+        at_most("   seconds of one core for an iteration", sparse.seconds, SPARSE_SECONDS),
     ]
     remark = f"Rank {RANK}, nonnegative, float64, 1 BLAS thread, fresh processes;"
     remark += f" anonymous resident memory sampled every {1e3 * SAMPLE_SECONDS:.0f} ms."

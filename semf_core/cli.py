@@ -52,7 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     source.add_argument("--spec", metavar="FILE", help="a model as JSON")
     source.add_argument("--data", metavar="FILE|NAME", help="a data file, or a built-in set such as swimmer:noise=0.1")
     run.add_argument("--rank", metavar="R", help="number of components p")
-    run.add_argument("--x", action="extend", nargs="+", metavar="SET", help="constraints on X, e.g. nonnegative sparse:k=17,columns=16")
+    run.add_argument(
+        "--x", action="extend", nargs="+", metavar="SET", help="constraints on X, e.g. nonnegative sparse:k=17,columns=16"
+    )
     run.add_argument("--y", action="extend", nargs="+", metavar="SET", help="constraints on Y, e.g. sparse:k=5,axis=column")
     run.add_argument("--seed", help=SEED.help)
     run.add_argument("--dtype", choices=("float32", "float64"), help="precision")
@@ -104,7 +106,9 @@ def _progress(bar: Any) -> Callable[[Run], None]:
     def show(run: Run) -> None:
         if not bar.disable and run.iterations % 10 == 0:
             bar.update(min(10, bar.total - bar.n) if run.start == 0 else 0)
-            bar.set_postfix_str(f"‖M−UV‖/‖M‖ {run.best_uv / (run.problem.matrix.norm or 1):.4g}, start {run.start + 1}", refresh=False)
+            bar.set_postfix_str(
+                f"‖M−UV‖/‖M‖ {run.best_uv / (run.problem.matrix.norm or 1):.4g}, start {run.start + 1}", refresh=False
+            )
 
     return show
 

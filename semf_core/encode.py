@@ -34,8 +34,8 @@ def encode(M: Any, U: Array, y_set: StructureSet, start: Array | None = None) ->
         cost = _cost(V, target, gram)
         if cost < best_cost:
             best, best_cost = V, cost
-        size = np.linalg.norm(V)
-        if max(np.linalg.norm(V - previous), np.linalg.norm(Y - V)) <= TOL * max(size, 1e-300):
+        moved = max(float(np.linalg.norm(V - previous)), float(np.linalg.norm(Y - V)))
+        if moved <= TOL * max(float(np.linalg.norm(V)), 1e-300):
             break
     if start is not None and _cost(start, target, gram) < best_cost - TOL * matrix.norm**2:
         return start

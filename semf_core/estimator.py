@@ -70,7 +70,9 @@ class SeMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any) -> tuple[Any, Array]:
         samples = _columns(validate_data(self, X, accept_sparse="csr", dtype=DTYPES))
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if not _is_seed(self.random_state) else self.random_state
+        seed = self.random_state
+        if not _is_seed(seed):
+            seed = int(check_random_state(seed).randint(2**31 - 1))
         result = factorize(
             samples,
             self.n_components,
@@ -107,4 +109,4 @@ def _columns(samples: Any) -> Any:
 
 
 def _is_seed(random_state: Any) -> bool:
-    return isinstance(random_state, int | np.integer) and random_state >= 0
+    return isinstance(random_state, int | np.integer) and bool(random_state >= 0)

@@ -35,7 +35,7 @@ class Param:
     """Name, kind, default, range, symbol and help of one value a user can choose."""
 
     kind: str
-    default: Any = REQUIRED
+    default: Any
     low: float | None = None
     high: float | None = None
     open_low: bool = False

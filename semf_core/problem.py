@@ -23,8 +23,8 @@ class ScaleAmbiguityWarning(UserWarning):
 def make_problem(
     M: Any,
     rank: int,
-    X: Sequence[StructureSet] = (),
-    Y: Sequence[StructureSet] = (),
+    X: Sequence[StructureSet] | StructureSet = (),
+    Y: Sequence[StructureSet] | StructureSet = (),
     *,
     mask: Any = None,
     dtype: str | None = None,
@@ -92,7 +92,9 @@ def _checked_factor(name: str, factor: Any, shape: tuple[int, int]) -> Array | N
     return array
 
 
-def _without_zeros(matrix: DataMatrix, rank: int, sets: tuple[StructureSet, StructureSet], given: tuple[Array | None, ...]) -> Problem:
+def _without_zeros(
+    matrix: DataMatrix, rank: int, sets: tuple[StructureSet, StructureSet], given: tuple[Array | None, ...]
+) -> Problem:
     """Leave out all-zero rows (columns) of M where the set on X (Y) keeps them at zero."""
     (m, n), (x_set, y_set), (X0, Y0) = matrix.shape, sets, given
     rows, columns = matrix.live()

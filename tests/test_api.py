@@ -24,7 +24,11 @@ def test_result_carries_factors_history_and_certificate():
     assert result.starts == 2 and result.stop_reason in {"converged", "iteration limit"}
     certificate = result.certificate
     assert certificate.feasible
-    assert [(v.factor, v.constraint) for v in certificate.violations] == [("U", "nonnegative"), ("U", "sparse"), ("V", "nonnegative")]
+    assert [(v.factor, v.constraint) for v in certificate.violations] == [
+        ("U", "nonnegative"),
+        ("U", "sparse"),
+        ("V", "nonnegative"),
+    ]
     assert (certificate.nonzeros_u <= 5).all() and certificate.nonzeros_u.tolist() == np.count_nonzero(result.U, axis=0).tolist()
     assert certificate.gap_x == pytest.approx(np.linalg.norm(result.X - result.U))
     assert certificate.gap_y == pytest.approx(np.linalg.norm(result.Y - result.V))

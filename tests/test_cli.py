@@ -18,7 +18,17 @@ def run_json(capsys, *arguments):
 def test_preset_prints_one_object(capsys):
     code, out = run_json(capsys, "--preset", "swimmer-groups", "--seed", "3", "--restarts", "1")
     assert code == 0
-    for key in ("iterations", "seconds", "residual_xy", "residual_uv", "snr_db", "stop_reason", "violations", "parts_found", "groups_correct"):
+    for key in (
+        "iterations",
+        "seconds",
+        "residual_xy",
+        "residual_uv",
+        "snr_db",
+        "stop_reason",
+        "violations",
+        "parts_found",
+        "groups_correct",
+    ):
         assert key in out
     assert out["parts_found"] == 17 and out["groups_correct"] == 5
     assert out["feasible"] and max(out["violations"].values()) < 1e-9
@@ -27,7 +37,17 @@ def test_preset_prints_one_object(capsys):
 
 def test_data_file_with_sets_and_options(tmp_path, capsys):
     np.save(tmp_path / "m.npy", np.random.default_rng(0).random((10, 12)))
-    arguments = ["--data", str(tmp_path / "m.npy"), "--rank", "3", "--x", "nonnegative", "--y", "nonnegative", "sparse:k=2,axis=column"]
+    arguments = [
+        "--data",
+        str(tmp_path / "m.npy"),
+        "--rank",
+        "3",
+        "--x",
+        "nonnegative",
+        "--y",
+        "nonnegative",
+        "sparse:k=2,axis=column",
+    ]
     out_file = tmp_path / "out.npz"
     code, out = run_json(capsys, *arguments, "--max-iter", "40", "--alpha0", "0.5", "--out", str(out_file))
     assert code == 0 and out["iterations"] <= 40

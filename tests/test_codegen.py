@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from semf_core.codegen import python_code
+from semf_core.codegen import python_code, readable_json
 from semf_core.datasets import SparseCodes
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.sets import SETS, Intersection, Nonnegative, Sparse
@@ -60,6 +60,13 @@ def test_options_precision_and_nested_sets_are_kept():
     result = executed(spec)
     assert result.U.dtype == np.float32
     assert np.array_equal(result.history.residual_uv, finished(spec).history.residual_uv)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_readable_json_is_the_same_json(name):
+    text = readable_json(preset(name).to_dict())
+    assert ModelSpec.from_json(text) == preset(name)
+    assert text.count("\n") < 30
 
 
 def test_a_title_cannot_smuggle_code():

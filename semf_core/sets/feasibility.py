@@ -37,6 +37,7 @@ def check_together(sets: Sets, shape: Shape) -> None:
             sentence = _contradiction_at(a, b, b.vector_shape(shape)[0])
             if sentence:
                 raise InvalidInput(f"{a.name} and {b.name}", sentence)
+    _check_bounds(sets, shape)
     masks = [s.mask for s in sets if isinstance(s, Support)]
     if masks:
         mask = np.logical_and.reduce(masks)
@@ -128,7 +129,23 @@ def _box_contradiction(box: Box, b: VectorSet, length: int) -> str | None:
 
 
 # ---------------------------------------------------------------------------------------------
-# Masks and known columns
+# Bounds, masks and known columns
+
+
+def _check_bounds(sets: Sets, shape: Shape) -> None:
+    """Bounds on single entries, from scopes along any axis, must leave every entry a value."""
+    place = np.arange(shape[0] * shape[1]).reshape(shape)
+    low, high = np.full(place.size, -np.inf), np.full(place.size, np.inf)
+    for s in sets:
+        if isinstance(s, Nonnegative | Box):
+            bound = s.scope.take(place).ravel()
+            low[bound] = np.maximum(low[bound], s.low if isinstance(s, Box) else 0)
+            high[bound] = np.minimum(high[bound], s.high if isinstance(s, Box) else np.inf)
+            empty = np.flatnonzero(low > high)
+            if empty.size:
+                e = int(empty[0])
+                where = f"entry ({e // shape[1]}, {e % shape[1]})"
+                raise InvalidInput(s.name, f"{where} would have to be at least {low[e]:g} and at most {high[e]:g}")
 
 
 def _check_support(s: StructureSet, mask: Array) -> None:

@@ -19,9 +19,21 @@ def binary_scale(B: Array) -> Array:
 
     Dividing by it rounds nothing and keeps the squares of huge and tiny columns in range.
     """
-    largest = np.abs(B).max(axis=0).astype(np.float64)
+    largest = np.maximum(B.max(axis=0), -B.min(axis=0)).astype(np.float64)
     _, exponent = np.frexp(largest)
     return np.ldexp(1.0, np.clip(exponent, -1000, 1000))
+
+
+def norms(P: Array) -> Array:
+    """‖p_j‖₂ of every column in double precision, also where its square leaves the range of floating point."""
+    with np.errstate(over="ignore"):
+        found = np.sqrt(np.einsum("ij,ij->j", P, P, dtype=np.float64))
+    doubtful = (found < 1e-140) | ~np.isfinite(found)
+    if doubtful.any():
+        part = P[:, doubtful]
+        scale = binary_scale(part)
+        found[doubtful] = scale * np.linalg.norm(part / scale, axis=0)
+    return found
 
 
 def clip_nonnegative(B: Array) -> Array:
@@ -97,10 +109,18 @@ def group_top_mask(key: Array, groups: tuple[tuple[int, ...], ...], ks: tuple[in
 
 
 def equal_on_top(B: Array, allowed: Array | None, k: int | None) -> Array:
-    """argmin ‖Z − B‖ over columns that are a on k allowed entries, 0 elsewhere, a ≥ 0 (SeMF Prop. 2).
+    """argmin ‖Z − B‖ over columns that are a on k allowed entries, 0 elsewhere, a ≥ 0 (SeMF Prop. 2)."""
+    if k is None:
+        return _equal_on_any(B, allowed)
+    mask = top_mask(B if allowed is None else np.where(allowed, B, -np.inf), k)
+    level = np.maximum(np.where(mask, B, 0).sum(axis=0, dtype=np.float64) / k, 0)
+    return mask * level.astype(B.dtype)
 
-    With k None the number of entries is free: c entries cost ‖b‖² − (sum of the c largest)²/c, so
-    the best c is the one that maximises that gain.
+
+def _equal_on_any(B: Array, allowed: Array | None) -> Array:
+    """As `equal_on_top` with any number of entries.
+
+    c entries cost ‖b‖² − (sum of the c largest)²/c, so the best c is the one that maximises that gain.
     """
     scale = binary_scale(B)
     scaled = B / scale
@@ -109,22 +129,18 @@ def equal_on_top(B: Array, allowed: Array | None, k: int | None) -> Array:
     ranked = np.take_along_axis(key, order, axis=0)
     sums = np.cumsum(np.where(np.isneginf(ranked), 0, ranked), axis=0)
     counts = np.arange(1, len(B) + 1)[:, None]
-    if k is None:
-        gain = np.where(np.isneginf(ranked) | (sums <= 0), 0, sums * sums / counts)
-        chosen = gain.argmax(axis=0) + 1
-    else:
-        chosen = np.full(B.shape[1], k)
-    level = np.maximum(np.take_along_axis(sums, chosen[None] - 1, axis=0) / chosen, 0) * scale
+    gain = np.where(np.isneginf(ranked) | (sums <= 0), 0, sums * sums / counts)
+    best = gain.argmax(axis=0)[None]
+    level = np.maximum(np.take_along_axis(sums, best, axis=0) / (best + 1), 0) * scale
     out = np.zeros_like(B)
-    np.put_along_axis(out, order, (level * (counts <= chosen)).astype(B.dtype), axis=0)
+    np.put_along_axis(out, order, (level * (counts <= best + 1)).astype(B.dtype), axis=0)
     return out
 
 
 def normalise(P: Array) -> Array:
     """Columns scaled to unit norm (SeMF eq. 17); a zero column stays zero."""
-    scaled = P / binary_scale(P)
-    norms = np.sqrt(np.einsum("ij,ij->j", scaled, scaled))
-    return (scaled / np.where(norms == 0, 1, norms)).astype(P.dtype)
+    length = norms(P)
+    return (P / np.where(length == 0, 1, length)).astype(P.dtype, copy=False)
 
 
 def on_sphere(P: Array, B: Array, best_direction: Callable[[Array], Array]) -> Array:
@@ -147,14 +163,9 @@ def one_hot_at_largest(key: Array) -> Array:
 
 def shrink_to_ball(P: Array, radius: float) -> Array:
     """argmin ‖Z − P‖ over ‖Z_j‖₂ ≤ radius."""
-    scale = binary_scale(P)
-    scaled = P / scale
-    norms = np.sqrt(np.einsum("ij,ij->j", scaled, scaled))
-    bound = radius / scale
-    outside = norms > bound
-    if not outside.any():
-        return P.copy()
-    return (P * np.where(outside, bound / np.where(outside, norms, 1), 1)).astype(P.dtype)
+    length = norms(P)
+    factor = np.where(length > radius, radius / np.maximum(length, radius), 1)
+    return (P * factor).astype(P.dtype, copy=False)
 
 
 def simplex(B: Array, total: float) -> Array:

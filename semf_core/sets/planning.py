@@ -218,10 +218,11 @@ def _cells(sets: Sequence[VectorSet], axis: str) -> list[tuple[tuple[int, ...] |
     if axis == "all":
         blocks = dict.fromkeys(s.columns for s in sets)
         return [(columns, False, tuple(s for s in sets if s.columns == columns)) for columns in blocks]
-    named = sorted({j for s in sets for j in s.columns or ()})
+    chosen = [None if s.columns is None else set(s.columns) for s in sets]
+    named = sorted(set().union(*(c for c in chosen if c)))
     cells: dict[tuple[VectorSet, ...], list[int]] = {}
     for j in named:
-        cells.setdefault(tuple(s for s in sets if s.columns is None or j in s.columns), []).append(j)
+        cells.setdefault(tuple(s for s, c in zip(sets, chosen, strict=True) if c is None or j in c), []).append(j)
     found: list[tuple[tuple[int, ...] | None, bool, tuple[VectorSet, ...]]]
     found = [(tuple(columns), False, bound) for bound, columns in cells.items()]
     unnamed = tuple(s for s in sets if s.columns is None)

@@ -25,22 +25,37 @@ class ADMM(Solver):
     can_kick: ClassVar[bool] = True
 
     penalty: str = param(
-        "choice", "adaptive", choices=("adaptive", "fixed", "scale"), help="Algorithm 2, constant penalties, or following the factors' scale"
+        "choice",
+        "adaptive",
+        choices=("adaptive", "fixed", "scale"),
+        help="Algorithm 2, constant penalties, or following the factors' scale",
     )
     alpha0: float = param("number", 0.01, low=0, open_low=True, symbol=r"\alpha_0", help="starting α as a multiple of ‖M‖")
     beta0: float = param("number", 0.01, low=0, open_low=True, symbol=r"\beta_0", help="starting β as a multiple of ‖M‖")
     mu: float = param("number", 2.0, low=1, open_low=True, symbol=r"\mu", help="factor by which Algorithm 2 raises a penalty")
     nu: float = param("number", 5.0, low=1, open_low=True, symbol=r"\nu", help="factor by which Algorithm 2 lowers a penalty")
     epsilon: float = param(
-        "number", 5e-4, low=0, high=1, open_low=True, open_high=True, symbol=r"\varepsilon", help="what counts as progress in (10)-(13)"
+        "number",
+        5e-4,
+        low=0,
+        high=1,
+        open_low=True,
+        open_high=True,
+        symbol=r"\varepsilon",
+        help="what counts as progress in (10)-(13)",
     )
     q: int = param("integer", 5, low=2, symbol="q", help="iterations that Algorithm 2 averages over")
     scale: float = param("number", 0.3, low=0, open_low=True, symbol="c", help="scale rule: α = c·tr(YYᵀ)/p, β = c·tr(XᵀX)/p")
     gamma: float = param(
         "number", 1.0, low=0, high=1.618, open_low=True, open_high=True, symbol=r"\gamma", help="step length of the multipliers"
     )
-    start: str = param("choice", "uniform", choices=("uniform", "normal", "svd"), help="the first Y: random, or from the SVD of M")
+    start: str = param(
+        "choice", "uniform", choices=("uniform", "normal", "svd"), help="the first Y: random, or from the SVD of M"
+    )
     kick_size: float = param("number", 0.3, low=0, open_low=True, help="noise of a kick, as a multiple of the largest entry of V")
+    kick_penalty: str = param(
+        "choice", "start", choices=("start", "keep"), help="penalties after a kick: the starting ones, or those reached by then"
+    )
 
     def init(self, problem: Problem, rng: np.random.Generator) -> State:
         """U, V, Λ, Π zero and Y random (Algorithm 1), or all from given factors."""
@@ -57,12 +72,18 @@ class ADMM(Solver):
             state.W[p:] = problem.x_set.project(state.X).T
             state.Z[p:] = problem.y_set.project(state.Y)
         self._reset_penalties(problem, state)
-        return state
+        return self._averaging_afresh(state)
 
     def _reset_penalties(self, problem: Problem, state: State) -> None:
         norm = problem.matrix.norm or 1.0
-        state.numbers.update(alpha=self.alpha0 * norm, beta=self.beta0 * norm, since_start=0, case=0)
+        state.numbers.update(alpha=self.alpha0 * norm, beta=self.beta0 * norm)
+
+    @staticmethod
+    def _averaging_afresh(state: State) -> State:
+        """Algorithm 2 compares only iterations from here on."""
+        state.numbers.update(since_start=0, case=0)
         state.arrays["window"][:] = 0
+        return state
 
     def retuned(self, problem: Problem, state: State, before: Solver) -> State:
         """Penalties whose starting value was changed start again from it; Algorithm 2 averages from here on."""
@@ -70,23 +91,23 @@ class ADMM(Solver):
         for option, number in (("alpha0", "alpha"), ("beta0", "beta")):
             if getattr(self, option) != getattr(before, option):
                 state.numbers[number] = getattr(self, option) * norm
-        state.numbers.update(since_start=0, case=0)
-        state.arrays["window"][:] = 0
-        return state
+        return self._averaging_afresh(state)
 
     def kick(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
-        """Y near the current V, everything else as at the start."""
+        """Y near the current V; U, V, Λ, Π zero as at the start."""
         p, V = state.rank, state.V
         W, Z = self._free_buffers(state)
-        Z[:p] = V + self.kick_size * max(float(V.max()), 0.0) * rng.random(V.shape)
+        noise = rng.standard_normal(V.shape) if self.start == "normal" else rng.random(V.shape)
+        Z[:p] = V + self.kick_size * float(np.abs(V).max()) * noise
         Z[p:] = 0
         W[:] = 0
         state.W, state.Z = W, Z
         state.arrays["Lam"][:] = 0
         state.arrays["Pi"][:] = 0
         state.scratch.pop("YYt", None)
-        self._reset_penalties(problem, state)
-        return state
+        if self.kick_penalty == "start":
+            self._reset_penalties(problem, state)
+        return self._averaging_afresh(state)
 
     def step(self, problem: Problem, state: State) -> State:
         p, M = state.rank, problem.matrix
@@ -128,7 +149,13 @@ class ADMM(Solver):
         state.W, state.Z = W, Z
         state.scratch["YYt"] = YYt
         numbers.update(
-            residual_xy=residual_xy, residual_uv=residual_uv, gap_x=gap_x, gap_y=gap_y, change=change, used_alpha=alpha, used_beta=beta
+            residual_xy=residual_xy,
+            residual_uv=residual_uv,
+            gap_x=gap_x,
+            gap_y=gap_y,
+            change=change,
+            used_alpha=alpha,
+            used_beta=beta,
         )
         self._adapt(state)
         return state
@@ -155,7 +182,14 @@ class ADMM(Solver):
     def frame(self, problem: Problem, state: State) -> Frame:
         n = state.numbers
         return Frame(
-            n["residual_xy"], n["residual_uv"], n["used_alpha"], n["used_beta"], n["gap_x"], n["gap_y"], n["change"], int(n["case"])
+            n["residual_xy"],
+            n["residual_uv"],
+            n["used_alpha"],
+            n["used_beta"],
+            n["gap_x"],
+            n["gap_y"],
+            n["change"],
+            int(n["case"]),
         )
 
     @staticmethod
@@ -174,8 +208,8 @@ def solve_shifted(gram: Array, shift: float, rows: Array) -> None:
     """rows ← (gram + shift·I)⁻¹ rows in place, by Cholesky; `rows` is p×N in C order."""
     shifted = gram.copy()
     shifted.flat[:: len(gram) + 1] += shift
-    potrf, = get_lapack_funcs(("potrf",), (shifted,))
-    trsm, = get_blas_funcs(("trsm",), (shifted,))
+    (potrf,) = get_lapack_funcs(("potrf",), (shifted,))
+    (trsm,) = get_blas_funcs(("trsm",), (shifted,))
     factor, info = potrf(shifted, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError("the normal equations are not positive definite; raise the starting penalties")
@@ -197,4 +231,3 @@ def _relative_change(new: Array, old: Array) -> float:
     difference = new - old
     size = float(np.vdot(old, old))
     return float(np.sqrt(np.vdot(difference, difference) / size)) if size > 0 else np.inf
-

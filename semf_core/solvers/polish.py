@@ -33,7 +33,8 @@ def polish(problem: Problem, found: State, sweeps: int) -> Polished:
     mask_u = Ut != 0 if problem.x_set.binds_support else np.ones(len(Ut), bool)
     mask_v = V != 0 if problem.y_set.binds_support else np.ones(len(V), bool)
     residual, done = np.inf, 0
-    for done in range(1, sweeps + 1):
+    while done < sweeps:
+        done += 1
         if signs[0] is not None:
             _descend(Ut, mask_u, M.right(V, Ut), V @ V.T, signs[0])
         left = M.left(Ut, Ut, V)

@@ -61,7 +61,18 @@ class History:
         f = frame
         if self._length == len(self._rows):  # a new array, so that tables handed out earlier stay as they are
             self._rows = np.concatenate((self._rows, np.empty_like(self._rows)))
-        self._rows[self._length] = (f.residual_xy, f.residual_uv, f.alpha, f.beta, f.gap_x, f.gap_y, f.change, f.case, seconds, start)
+        self._rows[self._length] = (
+            f.residual_xy,
+            f.residual_uv,
+            f.alpha,
+            f.beta,
+            f.gap_x,
+            f.gap_y,
+            f.change,
+            f.case,
+            seconds,
+            start,
+        )
         self._length += 1
 
     def __len__(self) -> int:
@@ -161,19 +172,20 @@ class Run:
         quiet = abs(previous_xy - frame.residual_xy) <= self.limits.tol * previous_xy or frame.change <= self.limits.tol
         self._settled = self._settled + 1 if quiet and np.isfinite(previous_xy) else 0
         solved = self.best_uv <= self.limits.target * self.problem.matrix.norm
-        reason = None
-        if self._settled >= SETTLED:
+        settled = self._settled >= SETTLED
+        stuck = not solved and (settled or self._stagnates())
+        more_starts = not solved and self.start + 1 < self.limits.restarts
+        if self.iterations - self._start_iteration >= self.limits.max_iter:
+            reason = "converged" if settled else "iteration limit"
+        elif stuck and self.limits.kick and self.solver.can_kick:
+            return self._kick()
+        elif settled:
             reason = "converged"
-        elif self.iterations - self._start_iteration >= self.limits.max_iter:
-            reason = "iteration limit"
-        elif not solved and self._stagnates():
-            if self.limits.kick and self.solver.can_kick:
-                self._kick()
-            elif self.start + 1 < self.limits.restarts:
-                reason = "gave up"
-        if reason is None:
+        elif stuck and more_starts:
+            reason = "gave up"
+        else:
             return
-        if not solved and self.start + 1 < self.limits.restarts:
+        if more_starts:
             self.start += 1
             self.events.append(Event(self.iterations, "restart", f"start {self.start + 1} of {self.limits.restarts} ({reason})"))
             self._begin()
@@ -192,7 +204,7 @@ class Run:
         self.state = self.solver.kick(self.problem, self.state, self.rng)
         self._window_first = self.iterations
         self._settled = 0
-        self.events.append(Event(self.iterations, "kick", "stagnation: Y restarts near V"))
+        self.events.append(Event(self.iterations, "kick", "stuck above the target: Y restarts near V"))
 
     def finish(self, callback: Callable[[Run], object] | None = None, should_stop: Callable[[], bool] | None = None) -> Run:
         """Iterate to the end; `callback(run)` after each iteration, its time not counted.
@@ -264,9 +276,23 @@ class Run:
         """Everything needed to go on bit for bit, as NPZ without pickle."""
         counters = {
             name: getattr(self, name)
-            for name in ("stop_reason", "seconds", "start", "_settled", "_start_iteration", "_window_first", "best_uv", "best_iteration")
+            for name in (
+                "stop_reason",
+                "seconds",
+                "start",
+                "_settled",
+                "_start_iteration",
+                "_window_first",
+                "best_uv",
+                "best_iteration",
+            )
         }
-        meta = {"counters": counters, "rng": self.rng.bit_generator.state, "events": [asdict(e) for e in self.events], "seed": self.seed}
+        meta = {
+            "counters": counters,
+            "rng": self.rng.bit_generator.state,
+            "events": [asdict(e) for e in self.events],
+            "seed": self.seed,
+        }
         np.savez(
             file,
             meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),

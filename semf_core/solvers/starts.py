@@ -32,7 +32,7 @@ def singular_rows(M: DataMatrix, count: int, rng: np.random.Generator) -> Array:
         rmatvec=lambda u: M.left(u.reshape(1, -1).astype(M.dtype), empty_x, empty_y)[0],
         dtype=M.dtype,
     )
-    left, values, right = svds(operator, k=count, v0=rng.random(min(M.shape)))
+    _, values, right = svds(operator, k=count, v0=rng.random(min(M.shape)))
     order = np.argsort(-values)
     rows = right[order]
     positive = np.linalg.norm(np.maximum(rows, 0), axis=1) >= np.linalg.norm(np.minimum(rows, 0), axis=1)

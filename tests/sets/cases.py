@@ -141,6 +141,26 @@ def compositions() -> Iterator[Intersection]:
     yield Intersection((clip, Sparse(2)), "successive", 3)
 
 
+def thin_examples(shape: tuple[int, int]) -> Iterator[StructureSet]:
+    """Every registered set, with parameters that fit a matrix of one row or one column."""
+    m = shape[0]
+    values: dict[str, dict[str, Any]] = {
+        "sparse": {"k": 1},
+        "group_sparse": {"groups": [list(range(m))]},
+        "equal_nonzeros": {"k": 1},
+        "orthogonal_to": {"column": 0},
+        "support": {"mask": np.ones(shape)},
+        "fixed_columns": {"columns": [0], "values": np.ones((m, 1))},
+        "group_sparseness": {"groups": [[0]], "values": 0.5},
+    }
+    for cls in SETS.everything():
+        s = cls(**values.get(cls.name, cls.example))
+        yield s
+        yield Intersection((Nonnegative(), s))
+        if isinstance(s, VectorSet):
+            yield cls(**{**values.get(cls.name, cls.example), **({"groups": [[0]]} if cls is GroupSparse else {})}, entries=[0])
+
+
 SINGLE = [example(cls) for cls in SETS.everything()]
 SCOPED = list(scoped_examples())
 RULED = list(rule_examples())

@@ -49,19 +49,13 @@ def bad_values(p: Param) -> list[Any]:
     return [v for v in values if not (v is None and p.optional)]
 
 
-CASES = [
-    pytest.param(cls, p, value, id=f"{cls.name}-{p.name}-{i}")
-    for cls in SETS.everything()
-    for p in params_of(cls)
-    for i, value in enumerate(bad_values(p))
-]
-
-
-@pytest.mark.parametrize(("cls", "p", "value"), CASES)
-def test_bad_values_are_refused(cls: Any, p: Param, value: Any) -> None:
-    with pytest.raises(InvalidInput) as error:
-        cls.from_params({**cls.example, p.name: value})
-    assert error.value.field == p.name and str(error.value).startswith(f"{p.name}: ")
+@pytest.mark.parametrize("cls", list(SETS.everything()), ids=lambda cls: cls.name)
+def test_bad_values_are_refused(cls: Any) -> None:
+    for p in params_of(cls):
+        for value in bad_values(p):
+            with pytest.raises(InvalidInput) as error:
+                cls.from_params({**cls.example, p.name: value})
+            assert error.value.field == p.name and str(error.value).startswith(f"{p.name}: "), value
 
 
 @pytest.mark.parametrize("cls", list(SETS.everything()), ids=lambda cls: cls.name)
@@ -71,7 +65,7 @@ def test_missing_and_unknown_names_are_refused(cls: Any) -> None:
             with pytest.raises(InvalidInput, match="needs a value") as error:
                 cls.from_params({k: v for k, v in cls.example.items() if k != p.name})
             assert error.value.field == p.name
-    with pytest.raises(InvalidInput, match="^colour: is not a parameter"):
+    with pytest.raises(InvalidInput, match=r"^colour: is not a parameter"):
         cls.from_params({**cls.example, "colour": "red"})
 
 

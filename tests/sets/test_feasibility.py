@@ -117,6 +117,7 @@ def test_what_only_seems_contradictory_is_taken(sets: tuple[StructureSet, ...]) 
 @pytest.mark.parametrize(
     ("sets", "field"),
     [
+        ((Box(0, 1, axis="all", entries=[4]), Box(2, 3, axis="row", columns=[1])), "box"),
         ((Sparse(3), Box(1, 2)), "box"),
         ((GroupSparse([[0, 1], [2, 3]]), Box(1, 2)), "box"),
         ((Simplex(), Box(0.5, 1)), "box"),

@@ -11,7 +11,7 @@ import pytest
 
 from semf_core.parameters import InvalidInput, params_of
 from semf_core.sets import SETS, Custom, Intersection, StructureSet, members_of, set_from_dict
-from tests.sets.cases import EVERY, SHAPE, SINGLE, matrices, name_of, settles
+from tests.sets.cases import EVERY, SHAPE, SINGLE, matrices, name_of, settles, thin_examples
 
 every_set = pytest.mark.parametrize("s", EVERY, ids=name_of)
 every_closed = pytest.mark.parametrize("s", [s for s in EVERY if settles(s)], ids=name_of)
@@ -24,13 +24,9 @@ def tolerance(s: StructureSet, A: np.ndarray) -> float:
     return loose * (1 + float(np.linalg.norm(A)))
 
 
-@every_set
-def test_shape_is_accepted(s: StructureSet) -> None:
-    s.check_shape(SHAPE)
-
-
 @every_closed
 def test_membership_idempotence_and_members_stay(s: StructureSet) -> None:
+    s.check_shape(SHAPE)
     for A in matrices():
         P = s.project(A)
         assert P.shape == A.shape and np.isfinite(P).all()
@@ -57,16 +53,30 @@ def test_single_precision_stays_and_agrees(s: StructureSet) -> None:
 
 
 @every_closed
-@pytest.mark.parametrize("scale", SCALES)
-def test_degenerate_matrices(s: StructureSet, scale: float) -> None:
+def test_degenerate_matrices(s: StructureSet) -> None:
     """Zeros, ties and single nonzeros, at ordinary, tiny and huge scale, without warnings."""
     lone = np.zeros(SHAPE)
     lone[2, 1] = -1
-    for A in (np.zeros(SHAPE), np.ones(SHAPE), -np.ones(SHAPE), lone, matrices(4)[3]):
-        A = A * scale
+    kinds = (np.ones(SHAPE), -np.ones(SHAPE), lone, matrices(4)[3])
+    for A in (np.zeros(SHAPE), *(A * scale for A in kinds for scale in SCALES)):
         with np.errstate(all="raise", under="ignore"):
             P = s.project(A)
         assert np.isfinite(P).all() and s.violation(P) <= tolerance(s, A)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+def test_one_row_or_one_column(shape: tuple[int, int]) -> None:
+    taken = 0
+    for s in thin_examples(shape):
+        try:
+            s.check_shape(shape)
+        except InvalidInput as error:
+            assert error.field in ("low", "groups", "axis"), s
+            continue
+        taken += 1
+        for A in (np.zeros(shape), np.ones(shape), -np.ones(shape), np.random.default_rng(0).normal(size=shape)):
+            assert s.violation(s.project(A)) <= tolerance(s, A), s
+    assert taken >= 45
 
 
 @pytest.mark.parametrize("s", [s for s in EVERY if s.exact], ids=name_of)
@@ -93,47 +103,31 @@ def test_variational_inequality(s: StructureSet) -> None:
             assert np.vdot(A - P, Z - P) <= tolerance(s, A) * (1 + np.linalg.norm(A - P))
 
 
-@pytest.mark.parametrize("s", [s for s in EVERY if s.size != "fixed" and settles(s)], ids=name_of)
-def test_size_is_as_stated(s: StructureSet) -> None:
+@every_closed
+def test_size_and_polish_sign_are_as_stated(s: StructureSet) -> None:
+    """Multiples of a member, and other values of the stated sign on the same support, are members too."""
     P = s.project(matrices(2)[1])
-    for factor in (0.5, 0.01) if s.size == "ball" else (0.5, 7.0):
+    for factor in {"fixed": (), "ball": (0.5, 0.01), "free": (0.5, 7.0)}[s.size]:
         assert s.violation(factor * P) <= tolerance(s, factor * P)
+    if s.polish_sign is not None:
+        values = np.random.default_rng(3).normal(size=SHAPE)
+        Q = (np.abs(values) if s.polish_sign == "nonnegative" else values) * (P != 0 if s.binds_support else 1)
+        assert s.violation(Q) <= 1e-12
 
 
-@every_set
-def test_polishing_keeps_feasible(s: StructureSet) -> None:
-    """Other values of the stated sign on the same support are members too."""
-    if s.polish_sign is None:
-        return
-    P = s.project(matrices(2)[1])
-    values = np.random.default_rng(3).normal(size=SHAPE)
-    Q = (np.abs(values) if s.polish_sign == "nonnegative" else values) * (P != 0 if s.binds_support else 1)
-    assert s.violation(Q) <= 1e-12
-
-
-storable = pytest.mark.parametrize("s", [s for s in EVERY if all(m.storable for m in members_of(s))], ids=name_of)
-
-
-@storable
-def test_json_round_trip(s: StructureSet) -> None:
-    again = set_from_dict(json.loads(json.dumps(s.to_dict())))
-    assert again == s and hash(again) == hash(s) and again.to_dict() == s.to_dict()
-    A = matrices(1)[0]
-    np.testing.assert_array_equal(again.project(A), s.project(A))
-
-
-@storable
-def test_pickle_round_trip(s: StructureSet) -> None:
+@pytest.mark.parametrize("s", [s for s in EVERY if all(m.storable for m in members_of(s))], ids=name_of)
+def test_round_trips(s: StructureSet) -> None:
+    """Through JSON, through pickle and, for a single set, through a command-line word."""
     A = matrices(1)[0]
     expected = s.project(A)
+    again = set_from_dict(json.loads(json.dumps(s.to_dict())))
+    assert again == s and hash(again) == hash(s) and again.to_dict() == s.to_dict()
+    np.testing.assert_array_equal(again.project(A), expected)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(s)).project(A), expected)
-
-
-@pytest.mark.parametrize("s", [s for s in EVERY if s.storable and not isinstance(s, Intersection)], ids=name_of)
-def test_command_line_spelling(s: StructureSet) -> None:
-    values = {k: v for k, v in s.to_dict().items() if k != "name"}
-    word = s.name + ":" + ",".join(f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in values.items())
-    assert SETS.parse(word) == s
+    if not isinstance(s, Intersection):
+        values = {k: v for k, v in s.to_dict().items() if k != "name"}
+        word = s.name + ":" + ",".join(f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in values.items())
+        assert SETS.parse(word) == s
 
 
 def test_short_command_line_spelling() -> None:
@@ -147,10 +141,11 @@ def test_description_is_complete(cls: type[StructureSet]) -> None:
 
 
 @every_set
-def test_latex_is_balanced(s: StructureSet) -> None:
+def test_formula_is_balanced_and_the_reason_one_line(s: StructureSet) -> None:
     for symbol in ("X", "Y"):
         text = s.latex(symbol)
         assert symbol in text and unbalanced(text) == ""
+    assert len(s.reason) > 5 and "\n" not in s.reason
 
 
 def unbalanced(text: str) -> str:
@@ -171,11 +166,6 @@ def unbalanced(text: str) -> str:
 @pytest.mark.parametrize("text", ["{", r"\left\{ x \right", "}{", r"\{ {x \} }", "x\\"])
 def test_the_balance_check_can_fail(text: str) -> None:
     assert unbalanced(text)
-
-
-@every_set
-def test_reason_is_a_sentence(s: StructureSet) -> None:
-    assert len(s.reason) > 5 and "\n" not in s.reason
 
 
 @pytest.mark.parametrize("s", SINGLE, ids=name_of)

@@ -26,7 +26,7 @@ def test_many_vectors_at_once_are_fitted_one_by_one(shape: tuple[int, int]) -> N
 
 
 @given(vectors, st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_prefix_gains_are_those_of_the_prefix_fits(b: Array, nonnegative: bool) -> None:
     for m, gain in enumerate(prefix_gains(b, nonnegative)):
         fit = isotonic_regression(b[:m]).x if m else b[:0]
@@ -35,7 +35,7 @@ def test_prefix_gains_are_those_of_the_prefix_fits(b: Array, nonnegative: bool) 
 
 
 @given(vectors, st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_unimodal_is_the_best_of_all_splits(b: Array, nonnegative: bool) -> None:
     s = Intersection((Unimodal(), *([Nonnegative()] if nonnegative else [])))
     x = s.project(b[:, None])[:, 0]

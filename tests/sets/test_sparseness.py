@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,12 +12,13 @@ from hypothesis.extra.numpy import arrays
 
 from semf_core.sets import GroupSparseness, Intersection, Nonnegative, Sparseness, UnitNorm
 from semf_core.sets.hoyer import ratio_of, sparse_opt
-from semf_core.sets.hoyer_groups import Path
+from semf_core.sets.hoyer_groups import Path, split_by_price, split_by_programming
 from tests.sets.oracles import best_of_ratio, nearest_of_ratio
 
 Array = np.ndarray
 CLIP, UNIT = Nonnegative(), UnitNorm()
-vectors = arrays(float, st.integers(2, 6), elements=st.floats(-1, 1).map(lambda x: round(x, 2)))
+vectors = arrays(float, st.integers(2, 6), elements=st.integers(-100, 100).map(lambda i: i / 100))
+sparsenesses = st.integers(0, 1000).map(lambda i: i / 1000)
 
 
 def hoyer(X: Array) -> Array:
@@ -24,8 +27,8 @@ def hoyer(X: Array) -> Array:
     return (root - np.abs(X).sum(axis=0) / np.sqrt((X * X).sum(axis=0))) / (root - 1)
 
 
-@given(vectors, st.floats(0, 1))
-@settings(max_examples=300, deadline=None)
+@given(vectors, sparsenesses)
+@settings(max_examples=150, deadline=None)
 def test_sparse_opt_agrees_with_trying_every_support(b: Array, s: float) -> None:
     k = ratio_of(s, len(b))
     y = sparse_opt(b[:, None], k)[:, 0]
@@ -34,8 +37,8 @@ def test_sparse_opt_agrees_with_trying_every_support(b: Array, s: float) -> None
     assert b @ y == pytest.approx(np.nanmax([b @ best_of_ratio(b, k), on_ties]), abs=1e-9)
 
 
-@given(vectors, st.floats(0, 1), st.booleans())
-@settings(max_examples=150, deadline=None)
+@given(vectors, sparsenesses, st.booleans())
+@settings(max_examples=100, deadline=None)
 def test_path_gives_the_value_of_sparse_opt(b: Array, s: float, shifted: bool) -> None:
     b = b + shifted * 10
     k = ratio_of(s, len(b))
@@ -47,12 +50,12 @@ def test_nearest_point_agrees_with_trying_supports_and_ratios(nonnegative: bool)
     rng = np.random.default_rng(0)
     low, high = 0.45, 0.6
     s = Intersection((Sparseness(low, high), *([CLIP] if nonnegative else [])))
-    ratios = np.linspace(ratio_of(high, 5), ratio_of(low, 5), 60)
+    ratios = np.linspace(ratio_of(high, 5), ratio_of(low, 5), 25)
     for b in rng.normal(size=(12, 5)):
         x = s.project(b[:, None])[:, 0]
         brute = np.linalg.norm(b - nearest_of_ratio(b, list(ratios), nonnegative))
         assert np.linalg.norm(b - x) <= brute + 1e-9
-        assert np.linalg.norm(b - x) >= brute - 0.02  # the scan of ratios is coarse
+        assert np.linalg.norm(b - x) >= brute - 0.03  # the scan of ratios is coarse
 
 
 @pytest.mark.parametrize("target", [0.0, 1e-9, 0.2, 0.5, 0.77, 0.99, 1 - 1e-9, 1.0])
@@ -117,6 +120,28 @@ def test_groups_reach_their_mean_and_split_it_well(sets: tuple) -> None:
             else:
                 cost = np.sum((A[:, [0, 2]] - columns) ** 2)
                 assert cost <= np.sum(A[:, [0, 2]] ** 2) - split_by_scan(B, budget, "square") + 1e-6
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_splits_of_a_total(data: st.DataObject) -> None:
+    """Programming finds the best split of all; the price finds one that uses the total and loses at most one column's gain."""
+    count, width = data.draw(st.integers(1, 4)), data.draw(st.integers(2, 4))
+    gains = np.array(data.draw(arrays(int, (count, width), elements=st.integers(0, 20))), float)
+    total = data.draw(st.integers(0, count * (width - 1)))
+    best = max(sum(gains[j, i] for j, i in enumerate(c)) for c in product(range(width), repeat=count) if sum(c) == total)
+    rows = np.arange(count)
+    programmed, priced = split_by_programming(gains, total), split_by_price(gains, total)
+    assert programmed.sum() == priced.sum() == total
+    assert gains[rows, programmed].sum() == best >= gains[rows, priced].sum() >= best - np.ptp(gains, axis=1).max()
+
+
+def test_large_groups_are_split_as_well() -> None:
+    A = np.random.default_rng(7).random((12, 300))
+    s = GroupSparseness([list(range(300))], 0.5) & CLIP
+    P = s.project(A)
+    assert hoyer(P).mean() == pytest.approx(0.5, abs=1e-10)
+    assert np.linalg.norm(A - P) < np.linalg.norm(A - (Sparseness(0.5) & CLIP).project(A))
 
 
 def test_a_group_of_one_is_sparseness() -> None:

@@ -1,0 +1,13 @@
+"""The dashboard's front door: `streamlit run app.py`.
+
+The script behind every page is pages/main.py (the page table). It is not this file because Streamlit
+takes a folder `pages` beside the main script for an older kind of app, and a cold visit to the address
+of a page would then miss the table.
+"""
+
+import streamlit as st
+
+from pages.ui.guard import on_script_error
+from pages.ui.server import lifespan, routes
+
+app = st.App("pages/main.py", routes=routes(), lifespan=lifespan, on_script_error=on_script_error)

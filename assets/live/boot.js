@@ -1,0 +1,34 @@
+// The Components-v2 entry: loads the view once for each element and hands later data on to it.
+const views = new WeakMap();
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  let entry = views.get(parentElement);
+  if (entry) {
+    clearTimeout(entry.ending);
+    entry.data = data;
+    entry.view?.update(data);
+  } else {
+    entry = { data, view: null, ending: 0 };
+    views.set(parentElement, entry);
+    preload(data.plotly);
+    import(new URL(data.module, window.location.origin).href).then(({ View }) => {
+      if (!entry.gone) entry.view = new View(parentElement, entry.data, setTriggerValue);
+    });
+  }
+  // Streamlit may call this between two updates of the same element: wait and see.
+  return () => {
+    entry.ending = setTimeout(() => {
+      entry.gone = true;
+      entry.view?.destroy();
+      views.delete(parentElement);
+    }, 400);
+  };
+}
+
+// The charts need plotly.js: fetch it while the view's own scripts are on their way.
+function preload(address) {
+  if (window.Plotly || document.head.querySelector(`link[href="${address}"]`)) return;
+  const link = document.createElement("link");
+  Object.assign(link, { rel: "preload", as: "script", href: address });
+  document.head.append(link);
+}

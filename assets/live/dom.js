@@ -1,0 +1,98 @@
+// The skeleton of the view, and decoding of packed numbers.
+
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "text") made.textContent = value;
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter(Boolean));
+  return made;
+}
+
+export function build(parent, data) {
+  const compact = data.compact;
+  const head = element(
+    "div",
+    { class: "semf-head" },
+    element("span", { class: "semf-state", role: "status", text: "Loading …" }),
+    element("span", { class: "semf-iteration" }),
+    element("span", { class: "semf-badges", "aria-live": "polite" }),
+  );
+  const charts = element(
+    "figure",
+    { class: "semf-charts", "aria-label": "Curves of the run" },
+    element("div", { class: "semf-plot" }),
+    element("figcaption", { class: "semf-hidden semf-chart-text" }),
+    compact ? null : element("p", { class: "semf-scale", text: "Drag to zoom, double-click for everything, click to look at an iteration." }),
+    compact ? null : element("ul", { class: "semf-cases", "aria-label": "Decisions of Algorithm 2 so far" }),
+  );
+  const root = element("div", { class: `semf-live${compact ? " semf-compact" : ""}`, "data-run": data.run }, head);
+  const { basis, note, map, samples } = pictures(compact);
+  const left = element("div", { class: "semf-column" }, charts, samples);
+  const right = element("div", { class: "semf-column" }, basis, note, map);
+  root.append(scrubber(), element("div", { class: "semf-body" }, left, right));
+  parent.querySelector(":scope > .semf-live")?.remove(); // Streamlit's own children (the style sheet) stay
+  parent.append(root);
+  return root;
+}
+
+function scrubber() {
+  const id = `semf-${Math.random().toString(36).slice(2)}`;
+  return element(
+    "div",
+    { class: "semf-scrubber" },
+    element("button", { type: "button", class: "semf-replay", text: "Replay" }),
+    element("label", { for: id, class: "semf-hidden", text: "Iteration on show" }),
+    element("input", { id, type: "range", min: 0, max: 0, value: 0, step: 1, disabled: true }),
+    element("label", { class: "semf-follow" }, element("input", { type: "checkbox", checked: true }), " Follow live"),
+  );
+}
+
+function pictures(compact) {
+  const name = `semf-factor-${Math.random().toString(36).slice(2)}`;
+  const choice = element(
+    "fieldset",
+    { class: "semf-factor" },
+    element("legend", { class: "semf-hidden", text: "Which factor" }),
+    element("label", {}, element("input", { type: "radio", name, value: "U", checked: true }), " U, feasible"),
+    element("label", {}, element("input", { type: "radio", name, value: "X" }), " X, free"),
+  );
+  const basis = element(
+    "figure",
+    { class: "semf-basis" },
+    element("figcaption", {}, element("span", { class: "semf-title", text: "Basis images" }), compact ? null : choice),
+    element("div", { class: "semf-montage" }, element("img", { alt: "Basis images are not recorded yet", class: "semf-pixels" })),
+    element("p", { class: "semf-scale" }),
+  );
+  if (compact) return { basis };
+  const map = element(
+    "figure",
+    { class: "semf-map" },
+    element("figcaption", {}, element("span", { class: "semf-title", text: "Coefficients V" })),
+    element("div", { class: "semf-montage" }, element("img", { alt: "Coefficients are not recorded yet", class: "semf-pixels" }), element("span", { class: "semf-row", hidden: true })),
+    element("p", { class: "semf-scale" }),
+  );
+  const samples = element(
+    "figure",
+    { class: "semf-samples" },
+    element("figcaption", {}, element("span", { class: "semf-title", text: "Samples and their fit" })),
+    element("div", { class: "semf-sample-grid" }, element("ol", { class: "semf-sample-rows" }), element("div", { class: "semf-montage" }, element("img", { alt: "Samples are not shown yet", class: "semf-pixels" }))),
+    element("p", { class: "semf-scale" }),
+  );
+  return { basis, map, samples, note: element("p", { class: "semf-inspect", role: "note", text: HINT }) };
+}
+
+export const HINT = "Point at a basis image to see which samples use it; click to show them. Components and samples are counted from 0.";
+
+function bytes(packed) {
+  return Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+}
+
+export function decodeBytes(packed) {
+  return bytes(packed);
+}
+
+export function decodeFloats(packed) {
+  return new Float32Array(bytes(packed).buffer);
+}

@@ -1,0 +1,269 @@
+// The live view of one run: asks the server for what it lacks, and hands it to charts and pictures.
+import { Charts } from "./charts.js";
+import { build, decodeBytes, decodeFloats } from "./dom.js";
+import { Pictures } from "./pictures.js";
+import { Scrubber } from "./scrubber.js";
+
+const RUNNING_MS = 210;
+const WAITING_MS = 1500;
+const REPLAY_MS = 260;
+
+export class View {
+  constructor(parent, data, setTriggerValue) {
+    this.data = data;
+    this.trigger = setTriggerValue;
+    this.root = build(parent, data);
+    this.pictures = new Pictures(this.root, data, () => this.refresh());
+    this.scrubber = new Scrubber(this.root, {
+      seek: (iteration) => this.seek(iteration),
+      follow: () => this.follow(),
+      replay: () => this.toggleReplay(),
+    });
+    this.charts = new Charts(this.root, data, (iteration) => this.scrubber.seekNear(iteration));
+    this.onVisible = () => document.hidden || this.refresh();
+    document.addEventListener("visibilitychange", this.onVisible);
+    this.root.addEventListener("transitionend", (e) => e.target === this.root && this.themeChanged());
+    this.forget();
+    this.refresh();
+  }
+
+  // -- what is known ---------------------------------------------------------------------------
+
+  forget() {
+    this.has = { since: 0, stride: 0, tail: -1, events: 0 };
+    this.history = { x: [], curves: [[], [], [], [], [], []], cases: [], events: [] };
+    this.at = null; // null follows the newest frame
+    this.frames = new Map();
+    this.failures = 0;
+    this.first = true;
+  }
+
+  update(data) {
+    const other = data.run !== this.data.run;
+    this.data = data;
+    if (other) {
+      this.stopReplay();
+      this.forget();
+      this.charts.show(this.history);
+    }
+    this.reported = null;
+    this.refresh();
+  }
+
+  destroy() {
+    this.gone = true;
+    clearTimeout(this.timer);
+    this.stopReplay();
+    document.removeEventListener("visibilitychange", this.onVisible);
+    this.charts.destroy();
+  }
+
+  // -- asking ----------------------------------------------------------------------------------
+
+  query(at) {
+    const shown = this.pictures;
+    return new URLSearchParams({
+      ...this.has,
+      at: at ?? "",
+      picture: shown.token,
+      factor: shown.factor,
+      theme: this.charts.theme.dark ? "dark" : "light",
+      samples: shown.samples.join(","),
+      compact: this.data.compact ? 1 : 0,
+    });
+  }
+
+  async ask(at) {
+    const response = await fetch(`${this.data.live}/${this.data.run}?${this.query(at)}`);
+    const reply = await response.json();
+    if (!response.ok) throw Object.assign(new Error(reply.message), { final: response.status === 404 });
+    return reply;
+  }
+
+  refresh() {
+    clearTimeout(this.timer);
+    if (this.asking) this.again = true;
+    else this.tick();
+  }
+
+  async tick() {
+    if (this.gone || document.hidden) return;
+    const began = performance.now();
+    const run = this.data.run;
+    this.asking = true;
+    let wait = WAITING_MS;
+    try {
+      const reply = await this.ask(this.at);
+      if (this.gone) return;
+      if (run === this.data.run) {
+        wait = this.take(reply, began);
+        this.failures = 0;
+      }
+    } catch (problem) {
+      this.failures += 1;
+      wait = problem.final ? Infinity : Math.min(8000, 500 * 2 ** this.failures);
+      if (problem.final || this.failures > 1) this.say(problem.final ? problem.message : "Connection lost, trying again …", "failed");
+    } finally {
+      this.asking = false;
+    }
+    if (this.again) {
+      this.again = false;
+      wait = 0;
+    }
+    if (Number.isFinite(wait)) this.timer = setTimeout(() => this.tick(), wait);
+  }
+
+  // The answer goes to the charts, the pictures and the head; the result is the time to the next question.
+  take(reply, began) {
+    const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const replay = this.first && this.data.autoplay && !reply.live && !calm && reply.keyframes.length > 1;
+    this.first = false;
+    this.takePoints(reply, replay);
+    this.takeEvents(reply);
+    this.scrubber.frames(reply.keyframes, this.at, reply.live);
+    if (reply.picture && !replay && !this.replaying) this.pictures.show(reply.picture);
+    if (!this.replaying) this.say(reply.words, reply.state);
+    this.describe();
+    this.root.dataset.refreshes = Number(this.root.dataset.refreshes || 0) + 1;
+    this.report(reply.state);
+    if (replay) this.startReplay();
+    if (!reply.live) return Infinity;
+    if (reply.state === "running") return Math.max(20, RUNNING_MS - (performance.now() - began));
+    return reply.state === "queued" ? WAITING_MS / 5 : WAITING_MS;
+  }
+
+  takePoints(reply, replay) {
+    const h = this.history;
+    if (reply.reset && this.has.since > 0) {
+      if (reply.from === 0 && (reply.since < this.has.since || reply.stride === this.has.stride)) this.begunAfresh();
+      h.x = [];
+      h.curves = h.curves.map(() => []);
+      h.cases = [];
+    }
+    const count = reply.count;
+    if (count) {
+      const values = decodeFloats(reply.curves);
+      const cases = decodeBytes(reply.cases);
+      for (let i = 0; i < count; i++) h.x.push(reply.from + (i + 1) * reply.stride);
+      h.curves.forEach((curve, c) => {
+        for (let i = 0; i < count; i++) curve.push(values[c * count + i]);
+      });
+      for (let i = 0; i < count; i++) h.cases.push(cases[i]);
+    }
+    Object.assign(this.has, { since: reply.since, stride: reply.stride, tail: reply.tail });
+    if (this.replaying) return;
+    if (reply.reset) this.charts.show(h, replay ? 0 : Infinity);
+    else if (count) this.charts.extend(h, count);
+  }
+
+  begunAfresh() {
+    this.history.events = [];
+    this.has.events = 0;
+    this.frames.clear();
+    this.at = null;
+  }
+
+  takeEvents(reply) {
+    if (reply.reset) this.history.events = [];
+    if (!reply.events.length && !reply.reset) return;
+    this.history.events.push(...reply.events);
+    this.has.events = reply.event_count;
+    this.charts.marks(this.history);
+  }
+
+  report(state) {
+    if (!this.data.notify || state === this.data.state || state === this.reported) return;
+    this.reported = state;
+    this.trigger("state", state);
+  }
+
+  // -- head ------------------------------------------------------------------------------------
+
+  say(words, state) {
+    const place = this.root.querySelector(".semf-state");
+    if (place.textContent !== words) place.textContent = words;
+    place.dataset.state = state;
+  }
+
+  describe() {
+    const h = this.history;
+    const n = h.x.length;
+    const seen = this.at ?? this.has.since;
+    this.root.querySelector(".semf-iteration").textContent = n ? `iteration ${seen.toLocaleString("en")}` : "";
+    if (n) this.charts.describe(h);
+  }
+
+  // -- time travel -----------------------------------------------------------------------------
+
+  seek(iteration) {
+    this.stopReplay();
+    this.at = iteration;
+    this.charts.cursor(iteration);
+    this.describe();
+    this.refresh();
+  }
+
+  follow() {
+    this.stopReplay();
+    this.at = null;
+    this.charts.cursor(null);
+    this.describe();
+    this.refresh();
+  }
+
+  toggleReplay() {
+    if (this.replaying) {
+      this.stopReplay();
+      this.refresh();
+    } else this.startReplay();
+  }
+
+  async startReplay() {
+    const keyframes = this.scrubber.keyframes;
+    if (keyframes.length < 2) return;
+    const mine = (this.replaying = {});
+    this.scrubber.replaying(true);
+    this.charts.hold(true, this.history);
+    this.say("Replay of a finished run", "replay");
+    // At most five a second for twelve seconds: a long recording is shown in larger steps.
+    const step = Math.max(1, Math.ceil(keyframes.length / 60));
+    for (let i = 0; i < keyframes.length && this.replaying === mine; i += step) {
+      const at = keyframes[Math.min(i, keyframes.length - 1)];
+      const began = performance.now();
+      const frame = await this.frameAt(at);
+      if (this.replaying !== mine || this.gone) return;
+      if (frame) this.pictures.show(frame);
+      this.at = at;
+      this.charts.show(this.history, at);
+      this.scrubber.frames(keyframes, at, false);
+      this.root.querySelector(".semf-iteration").textContent = `iteration ${at.toLocaleString("en")}`;
+      this.root.dataset.replayed = i;
+      await new Promise((done) => setTimeout(done, Math.max(0, REPLAY_MS - (performance.now() - began))));
+    }
+    if (this.replaying === mine) this.follow();
+  }
+
+  stopReplay() {
+    if (!this.replaying) return;
+    this.replaying = null;
+    this.scrubber.replaying(false);
+    this.charts.hold(false, this.history);
+    this.charts.show(this.history);
+  }
+
+  // A frame that was fetched once is never fetched again.
+  async frameAt(at) {
+    const key = [at, this.pictures.factor, this.charts.theme.dark, this.pictures.samples].join("|");
+    if (!this.frames.has(key)) {
+      const reply = await this.ask(at).catch(() => null);
+      if (!reply?.picture) return null;
+      this.frames.set(key, reply.picture);
+      if (this.frames.size > 200) this.frames.delete(this.frames.keys().next().value);
+    }
+    return this.frames.get(key);
+  }
+
+  themeChanged() {
+    if (this.charts.retheme()) this.refresh();
+  }
+}

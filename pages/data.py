@@ -1,0 +1,30 @@
+"""Data: a built-in set or an upload, looked at before it is used."""
+
+import streamlit as st
+
+from pages.ui import choosing, params, session
+from pages.ui.guard import guarded
+from semf_core.parameters import InvalidInput
+
+WAYS = {"built-in": choosing.built_in, "upload": choosing.uploaded}
+WORDS = {"built-in": ":material/database: Built-in data", "upload": ":material/upload: Upload"}
+
+with guarded():
+    st.title("Data", anchor=False)
+    st.markdown("One column is one sample. Look at the data first, then say what its factors should look like.")
+    way = st.segmented_control(
+        "Where the data comes from", list(WAYS), format_func=WORDS.get, default="built-in", key="data.way", required=True,
+        persist_state="session",
+    )  # fmt: skip
+    candidate = WAYS[way or "built-in"]()
+    if candidate is not None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            take = st.button("Use this data", type="primary", icon=":material/arrow_forward:", key="data.use")
+            if candidate.source is not None and candidate.source == session.source():
+                params.note("This is the data in use.")
+        if take:
+            try:
+                choosing.use(candidate)
+            except InvalidInput as error:
+                params.say_refusal(error)
+        choosing.describe(candidate)

@@ -1,0 +1,27 @@
+"""Home: the demo runs already; a card for every preset."""
+
+import streamlit as st
+
+from pages.ui import presets
+from pages.ui.guard import guarded
+from pages.ui.live import live_view
+from pages.ui.places import go
+from semf_core.service import get_service
+
+DEMO = "swimmer-groups"
+
+with guarded():
+    st.title("See the parts that a matrix is made of", anchor=False)
+    st.markdown(
+        "**SeMF Studio** splits data into parts and how much of each part every sample uses. "
+        "You say what the parts must look like: sparse, nonnegative, one of each group. "
+        "Then you watch the factorization find them."
+    )
+    service = get_service()
+    demo = service.demo_run(DEMO)
+    with st.container(border=True):
+        st.markdown("**The Swimmer: 256 stick figures.** Nobody tells it the 17 parts: watch a torso and four limbs appear.")
+        live_view(demo, service.status(demo).state, compact=True, autoplay=True, key="home-live")
+        if st.button("Open this run", icon=":material/open_in_full:"):
+            go("run", run=demo)
+    presets.cards()

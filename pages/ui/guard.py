@@ -1,0 +1,37 @@
+"""No page shows a traceback: refusals become sentences, anything else a polite one and a line in the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from pages.ui.params import say_refusal
+from semf_core.parameters import InvalidInput
+
+log = logging.getLogger("semf.pages")
+SORRY = "Something went wrong here, and it is not your fault. The details are in the server's log; your runs and data are safe."
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Run a page's body; Streamlit's own control flow (rerun, stop, switch_page) passes through."""
+    try:
+        yield
+    except InvalidInput as refusal:
+        say_refusal(refusal)
+    except Exception:
+        log.exception("page")
+        st.error(SORRY, icon=":material/error:")
+
+
+def on_script_error(error: Exception) -> bool:
+    """The last net, for what happens outside a guarded body (a callback, a page that cannot be read)."""
+    if isinstance(error, InvalidInput):
+        say_refusal(error)
+    else:
+        log.error("script", exc_info=error)
+        st.error(SORRY, icon=":material/error:")
+    return True

@@ -1,0 +1,60 @@
+"""The live view of a run as one Components-v2 element; its data comes over HTTP from pages/ui/server.py."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import Any
+
+import plotly
+import streamlit as st
+
+from pages.ui.places import ASSETS
+from pages.ui.words import CASES
+
+FOLDER = ASSETS / "live"
+
+
+def address(tail: str) -> str:
+    """Where the server has something beside Streamlit's own pages."""
+    base = st.get_option("server.baseUrlPath").strip("/")
+    return f"/{base}/studio/{tail}" if base else f"/studio/{tail}"
+
+
+def plotly_address() -> str:
+    return address(f"plotly-{plotly.__version__}.js")
+
+
+@cache
+def _component() -> Any:
+    return st.components.v2.component(
+        "semf_live",
+        css=(FOLDER / "live.css").read_text(encoding="utf-8"),
+        js=(FOLDER / "boot.js").read_text(encoding="utf-8"),
+        isolate_styles=False,
+    )
+
+
+@cache
+def _edition() -> str:
+    """Changes whenever a script of the view does, so that no browser mixes two editions."""
+    digest = hashlib.sha256()
+    for path in sorted(FOLDER.glob("*.js")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def live_view(run_id: str, state: str, *, compact: bool = False, autoplay: bool = False, key: str = "live") -> None:
+    """Draw a run as it goes; the page runs again when the run's state is no longer `state`."""
+    data = {
+        "run": run_id,
+        "state": state,
+        "live": address("live"),
+        "module": address(f"assets/{_edition()}/live/view.js"),
+        "plotly": plotly_address(),
+        "cases": {int(number): words for number, words in CASES.items()},
+        "compact": compact,
+        "autoplay": autoplay,
+        "notify": not compact,
+    }
+    _component()(key=key, data=data, on_state_change=lambda: None)

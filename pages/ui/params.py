@@ -1,0 +1,325 @@
+"""From a `Param` to a widget, for every kind; nothing here knows a particular set, solver or dataset."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from pages.ui import previews
+from semf_core.datasets import load_bytes
+from semf_core.datasets.reading import Limits as FileLimits
+from semf_core.parameters import InvalidInput, Param, Parametrized, params_of
+from semf_core.sets import Intersection
+from semf_core.spelling import equal_blocks, spell
+
+T = TypeVar("T", bound=Parametrized)
+
+SAFE_INTEGER = 2**53 - 1
+"""Beyond this a browser rounds whole numbers."""
+NONE = "none"
+MATRIX_MB = 20
+MATRIX_TYPES = ["csv", "tsv", "txt", "npy", "npz", "mat"]
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε", "mu": "μ", "nu": "ν", "sigma": "σ", "lambda": "λ", "rho": "ρ"}
+LOWERED = str.maketrans("0123456789t", "₀₁₂₃₄₅₆₇₈₉ₜ")
+
+
+@dataclass(frozen=True)
+class Around:
+    """What an editor may suggest: the length of the vectors and a partition known from the data."""
+
+    length: int | None = None
+    groups: Sequence[Sequence[int]] | None = None
+
+
+NOTHING = Around()
+
+
+# -- one value ---------------------------------------------------------------------------------
+
+
+def value_widget(p: Param, current: Any, key: str, around: Around = NOTHING) -> Any:
+    """Draw the widget of a parameter; the value it holds, or InvalidInput if that is none."""
+    return _WIDGETS[p.kind](p, current, key, around)
+
+
+def label(p: Param) -> str:
+    """The words for a parameter: its name, with its symbol where that is another."""
+    words = p.name[:1].upper() + p.name[1:].replace("_", " ")
+    plain = re.sub(r"\\mathrm|\\var|[\\{}]", "", p.symbol)
+    base, _, index = plain.partition("_")
+    sign = GREEK.get(base, base) + index.translate(LOWERED)
+    if not sign or (plain == p.name and len(sign) > 1):
+        return words
+    return sign if p.name in {base, base + index} else f"{words} {sign}"
+
+
+def help_text(p: Param) -> str:
+    """The help of a parameter with the range that is allowed."""
+    text = p.help[:1].upper() + p.help[1:]
+    bounded = p.kind in {"integer", "number", "integers", "numbers"} and (p.low is not None or p.high is not None)
+    return f"{text} ({p.describe_range()})." if bounded else f"{text}."
+
+
+def keep(key: str, value: Any) -> None:
+    """Give a widget its first value; later runs keep what the user made of it."""
+    if key not in st.session_state:
+        st.session_state[key] = value
+
+
+def _number_widget(p: Param, current: Any, key: str, around: Around) -> Any:
+    whole = p.kind == "integer"
+    if whole and current is not None and abs(current) > SAFE_INTEGER:
+        return _text_widget(p, current, key + ".text", around)
+    kind: Callable[[float], Any] = int if whole else float
+    low = None if p.low is None else kind(max(p.low, -SAFE_INTEGER))
+    high = None if p.high is None else kind(min(p.high, SAFE_INTEGER)) if whole else float(p.high)
+    keep(key, None if current is None else kind(current))
+    value = st.number_input(
+        label(p),
+        min_value=low,
+        max_value=high,
+        value=None if p.optional else "min",
+        step=1 if whole else _step(current, p),
+        format="%d" if whole else "%g",
+        key=key,
+        help=help_text(p),
+        placeholder="none" if p.optional else None,
+    )
+    return p.check(value)
+
+
+def _step(current: float | None, p: Param) -> float:
+    """A tenth of the size of the value: 0.01 for 0.3, 1e-5 for 5e-4."""
+    size = abs(current or (0.0 if p.required else p.default or 0.0)) or 1.0
+    return float(f"1e{int(f'{size:e}'.partition('e')[2]) - 1}")
+
+
+def _boolean_widget(p: Param, current: Any, key: str, around: Around) -> Any:
+    keep(key, bool(current))
+    return p.check(st.toggle(label(p), key=key, help=help_text(p)))
+
+
+def _choice_widget(p: Param, current: Any, key: str, around: Around) -> Any:
+    keep(key, NONE if current is None else current)
+    if len(p.choices) <= 3 and not p.optional:
+        return p.check(st.segmented_control(label(p), p.choices, key=key, help=help_text(p), required=True))
+    options = [NONE, *p.choices] if p.optional else list(p.choices)
+    chosen = st.selectbox(label(p), options, key=key, help=help_text(p))
+    return p.check(None if chosen == NONE and p.optional else chosen)
+
+
+def _text_widget(p: Param, current: Any, key: str, around: Around) -> Any:
+    keep(key, spell(p, current))
+    text = st.text_input(label(p), key=key, help=help_text(p), placeholder=_placeholder(p), max_chars=20_000) or ""
+    if not text.strip() and not p.optional and p.kind != "text":
+        raise p.refuse(f"is empty; write something like {_EXAMPLES.get(p.kind, '1')}")
+    return p.parse(text)
+
+
+_EXAMPLES = {"indices": "0-3+7", "groups": "0-3|4-7", "integers": "2, or 2+1+3", "numbers": "0.5, or 0.2+0.5+0.8", "integer": "7"}
+
+
+def _placeholder(p: Param) -> str:
+    if p.optional:
+        return "all" if p.kind == "indices" else "none"
+    return _EXAMPLES.get(p.kind, "")
+
+
+def _indices_widget(p: Param, current: Any, key: str, around: Around) -> Any:
+    value = _text_widget(p, current, key, around)
+    if value is not None:
+        note(f"{len(value)} of them, counted from 0: {previews.some(value)}")
+    return value
+
+
+def _groups_widget(p: Param, current: Any, key: str, around: Around) -> Any:
+    _quick_groups(p, current, key, around)
+    value = _text_widget(p, current, key, around)
+    if value is not None:
+        st.html(previews.partition(value, around.length))
+    return value
+
+
+def _quick_groups(p: Param, current: Any, key: str, around: Around) -> None:
+    """Buttons that write a partition into the text below them."""
+    length = around.length or 1 + max((i for g in current or () for i in g), default=0)
+
+    def write(groups: Sequence[Sequence[int]]) -> None:
+        st.session_state[key] = spell(p, groups)
+
+    def cut() -> None:
+        write(equal_blocks(length, max(1, int(st.session_state.get(key + ".size") or 1))))
+
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        keep(key + ".size", min(len(current[0]) if current else 4, length))
+        st.number_input("Equal blocks of", 1, length, key=key + ".size", width=150)
+        hint = f"Cuts 0 to {length - 1} into such blocks."
+        st.button("Fill in", key=key + ".cut", on_click=cut, icon=":material/grid_on:", help=hint)
+        if around.groups and sum(len(g) for g in around.groups) == length:
+            hint = "The groups of the data's ground truth."
+            icon = ":material/school:"
+            st.button("Known groups", key=key + ".known", on_click=write, args=(around.groups,), icon=icon, help=hint)
+
+
+def _matrix_widget(p: Param, current: Any, key: str, around: Around) -> Any:
+    st.markdown(f"**{label(p)}** · {previews.describe_matrix(current)}", help=help_text(p))
+    with st.expander("Replace it: a file, or numbers pasted here", icon=":material/upload_file:"):
+        file = st.file_uploader(f"{label(p)} from a file", MATRIX_TYPES, key=key + ".file", max_upload_size=MATRIX_MB)
+        text = st.text_area(f"{label(p)} as text", key=key + ".paste", placeholder="1, 0, 2\n0, 1, 1", help="Rows of numbers.")
+    if file is None and not (text or "").strip():
+        return current
+    name, content = (file.name, file.getvalue()) if file is not None else ("paste.csv", (text or "").encode())
+    try:
+        return p.check(load_bytes(name, content, limits=FileLimits(max_bytes=MATRIX_MB * 2**20)).data)
+    except InvalidInput as error:
+        raise p.refuse(error.message if error.field == p.name else f"{error.field} {error.message}") from None
+
+
+def _no_widget(p: Param, current: Any, key: str, around: Around) -> Any:
+    """A Python function cannot be typed into a page."""
+    return current
+
+
+_WIDGETS: dict[str, Callable[[Param, Any, str, Around], Any]] = {
+    "integer": _number_widget,
+    "number": _number_widget,
+    "boolean": _boolean_widget,
+    "choice": _choice_widget,
+    "text": _text_widget,
+    "indices": _indices_widget,
+    "groups": _groups_widget,
+    "integers": _text_widget,
+    "numbers": _text_widget,
+    "matrix": _matrix_widget,
+    "mask": _matrix_widget,
+    "function": _no_widget,
+}
+
+
+# -- a whole object ----------------------------------------------------------------------------
+
+
+def edit(current: T, key: str, check: Callable[[T], object] | None = None, around: Around = NOTHING, columns: int = 2) -> T:
+    """Draw the widgets of an object's parameters; the object they describe, or the last good one.
+
+    Each refusal is written under its widget. `check` raises InvalidInput for an object that exists
+    but does not fit; what did not fit before may change into another misfit, on its way to a fit.
+    """
+    own, scope = _own_and_scope(type(current))
+    slots: dict[str, Any] = {}
+    values, refused = _draw(own, current, key, around, (slots, columns))
+    if scope:
+        narrowed = [p for p in scope if getattr(current, p.name) != p.default]
+        words = ", ".join(f"{p.name} {spell(p, getattr(current, p.name))}" for p in narrowed)
+        with st.expander(f"Scope: {words or 'the whole factor'}", icon=":material/select_all:"):
+            more, also = _draw(scope, current, key, around, (slots, 1))
+        values, refused = values | more, refused or also
+    if refused:
+        return current
+    try:
+        new = _rebuilt(current, values)
+    except InvalidInput as error:
+        _refuse(slots, error)
+        return current
+    return _fitting(current, new, check, slots)
+
+
+def _fitting(current: T, new: T, check: Callable[[T], object] | None, slots: dict[str, Any]) -> T:
+    if check is None:
+        return new
+    try:
+        check(new)
+    except InvalidInput as error:
+        _refuse(slots, error)
+        try:
+            check(current)
+        except InvalidInput:
+            return new
+        return current
+    return new
+
+
+def _own_and_scope(cls: type) -> tuple[list[Param], list[Param]]:
+    """A set's own parameters, and those that say which part of the factor it binds."""
+    keyword_only = {f.name for f in dataclasses.fields(cls) if f.kw_only}
+    everything = [p for p in params_of(cls) if p.kind != "function"]
+    if all(p.name in keyword_only for p in everything) and "axis" not in keyword_only:
+        return everything, []
+    return [p for p in everything if p.name not in keyword_only], [p for p in everything if p.name in keyword_only]
+
+
+def _draw(params: Sequence[Param], current: Any, key: str, around: Around, layout: tuple[dict, int]) -> tuple[dict, bool]:
+    """The values of all widgets, and whether one of them was refused."""
+    values: dict[str, Any] = {}
+    refused = False
+    slots, count = layout
+    narrow = sum(p.kind not in _WIDE for p in params)
+    cells = _grid(narrow, count)
+    for p in params:
+        with st.container() if p.kind in _WIDE else next(cells):
+            now = getattr(current, p.name)
+            try:
+                values[p.name] = value_widget(p, now, f"{key}.{p.name}", around)
+            except InvalidInput as error:
+                refused = True
+                say_refusal(error, _still(p, now))
+            slots[p.name] = st.container()
+    slots.setdefault("", st.container())
+    return values, refused
+
+
+def _grid(count: int, across: int) -> Iterator[Any]:
+    """Places row by row, so that they keep their order where a narrow screen stacks them."""
+    while count > 0:
+        row = st.columns(across) if across > 1 and count > 1 else [st.container()]
+        yield from row[:count]
+        count -= len(row)
+
+
+_WIDE = {"groups", "matrix", "mask"}
+
+
+def _rebuilt(current: T, values: dict[str, Any]) -> T:
+    """A new object of the class; members of an intersection are no parameter and stay."""
+    if isinstance(current, Intersection):
+        return dataclasses.replace(current, **values)
+    return type(current).from_params(values)
+
+
+def _refuse(slots: dict[str, Any], error: InvalidInput) -> None:
+    with slots.get(error.field) or slots[""]:
+        say_refusal(error)
+
+
+def note(text: str) -> None:
+    """Small print; Streamlit's own caption is too pale to be read by everybody."""
+    st.markdown(f":small[{plain(text)}]")
+
+
+def say_refusal(error: InvalidInput, more: str = "") -> None:
+    """A refusal in a sentence."""
+    st.error(sentence(error) + more, icon=":material/block:")
+
+
+def _still(p: Param, value: Any) -> str:
+    """What stays in force when a value is refused."""
+    if p.kind in {"matrix", "mask"}:
+        return " The matrix from before is still in use."
+    text = spell(p, value) or "all"
+    return f" Still in use: {plain(text if len(text) <= 60 else text[:57] + '…')}"
+
+
+def sentence(error: InvalidInput) -> str:
+    """A refusal as one sentence, safe to show as Markdown."""
+    text = f"{error.field.replace('_', ' ')}: {error.message}" if error.field else error.message
+    return plain(text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."))
+
+
+def plain(text: str) -> str:
+    """Text of a visitor that shows as it is written, whatever Markdown would make of it."""
+    return "".join(f"\\{c}" if c in "\\`*_[]{}<>$#~|:" else c for c in text)

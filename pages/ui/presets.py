@@ -1,0 +1,50 @@
+"""A card for each preset: picture, title, what to watch for, one click to run it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.params import say_refusal
+from pages.ui.places import ASSETS, go
+from semf_core.model import ModelSpec, preset, preset_names
+from semf_core.parameters import InvalidInput
+from semf_core.service import get_service
+
+ACROSS = 3
+FRESH = "semf_fresh_run"
+"""The run that was just started: if it has finished before its page is drawn, the page replays it."""
+
+
+def cards() -> None:
+    """All presets, in rows of equal height; on a phone one below the other."""
+    st.subheader("Start from a preset", anchor=False)
+    names = preset_names()
+    for first in range(0, len(names), ACROSS):
+        for column, name in zip(st.columns(ACROSS), names[first : first + ACROSS], strict=False):
+            with column:
+                card(name, preset(name))
+
+
+def card(name: str, spec: ModelSpec) -> None:
+    with st.container(border=True, height="stretch"):
+        picture = ASSETS / "presets" / f"{name}.png"
+        if picture.exists():
+            st.image(picture, width="stretch", alt=f"{spec.title}: the parts that the run finds")
+        st.markdown(f"**{spec.title}**")
+        st.markdown(spec.watch)
+        if st.button("Run", key=f"preset-{name}", icon=":material/play_arrow:", width="stretch"):
+            run(spec)
+
+
+def run(spec: ModelSpec) -> None:
+    """Start a run of the visitor's own and watch it."""
+    try:
+        handle = get_service().start(spec)
+    except InvalidInput as refusal:
+        say_refusal(refusal)
+        return
+    session.set_spec(spec)
+    session.add_run(handle.id, handle.key)
+    st.session_state[FRESH] = handle.id
+    go("run", run=handle.id)

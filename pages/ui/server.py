@@ -1,0 +1,81 @@
+"""What the dashboard serves beside Streamlit's own pages: the live view's scripts, its data, and plotly.js.
+
+A view asks for what it lacks over plain HTTP: no point is lost when a browser is slow, nothing on the
+page is redrawn by Streamlit, and all viewers of a run share the pictures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import logging
+from collections.abc import AsyncIterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import plotly
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from pages.ui import feed
+from pages.ui.live import address, plotly_address
+from pages.ui.places import ASSETS
+from semf_core.parameters import InvalidInput
+from semf_core.service import get_service
+
+YEAR = "public, max-age=31536000, immutable"
+KINDS = {".js": "text/javascript", ".css": "text/css", ".png": "image/png", ".svg": "image/svg+xml"}
+log = logging.getLogger("semf.live")
+
+
+@cache
+def _plotly_packed() -> bytes:
+    """plotly.js of the installed package, compressed once for all."""
+    return gzip.compress((Path(plotly.__file__).parent / "package_data" / "plotly.min.js").read_bytes(), 6)
+
+
+def _plotly(request: Request) -> Response:
+    headers = {"Content-Encoding": "gzip", "Cache-Control": YEAR, "Vary": "Accept-Encoding"}
+    return Response(_plotly_packed(), media_type="text/javascript", headers=headers)
+
+
+def _asset(request: Request) -> Response:
+    path = (ASSETS / request.path_params["path"]).resolve()
+    if not path.is_relative_to(ASSETS) or path.suffix not in KINDS or not path.is_file():
+        return JSONResponse({"message": "There is no such file."}, 404)
+    return FileResponse(path, media_type=KINDS[path.suffix], headers={"Cache-Control": YEAR})
+
+
+def _live(request: Request) -> Response:
+    headers = {"Cache-Control": "no-store"}
+    try:
+        reply = feed.answer(get_service(), request.path_params["run_id"], feed.Ask.from_query(request.query_params))
+    except InvalidInput as refusal:
+        return JSONResponse({"message": str(refusal)}, 404, headers=headers)
+    except Exception:
+        log.exception("live view of a run")
+        return JSONResponse({"message": "The run cannot be shown at the moment."}, 503, headers=headers)
+    return JSONResponse(reply, headers=headers)
+
+
+def routes() -> list[Route]:
+    return [
+        Route(plotly_address(), _plotly),
+        Route(address("assets/{edition}/{path:path}"), _asset),
+        Route(address("live/{run_id}"), _live),
+    ]
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    """Have everything at hand before the first visitor comes."""
+    await to_thread.run_sync(_warm_up)
+    yield
+
+
+def _warm_up() -> None:
+    _plotly_packed()
+    get_service()

@@ -1,0 +1,56 @@
+"""Home: the shared demo and a card for each preset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import images, session
+from pages.ui.places import ASSETS, PAGES, TABLE
+from semf_core.model import preset, preset_names
+
+MAIN = str(PAGES / "main.py")
+
+
+def test_home_shows_the_demo_and_every_preset(service):
+    page = AppTest.from_file(MAIN, default_timeout=60).run()
+    assert not page.exception and not page.error
+    text = " ".join(m.value for m in page.markdown)
+    for name in preset_names():
+        assert preset(name).title in text and preset(name).watch in text
+        assert page.button(key=f"preset-{name}")
+
+
+def test_visitors_share_one_demo_run(service):
+    for _ in range(2):
+        AppTest.from_file(MAIN, default_timeout=60).run()
+    assert len(list((service.home / "runs").iterdir())) == 1
+
+
+def test_a_card_starts_a_run_of_ones_own_and_opens_it(service):
+    page = AppTest.from_file(MAIN, default_timeout=60).run()
+    page.button(key="preset-dictionary").click().run()
+    assert not page.exception and not page.error
+    (run_id,) = page.session_state[session.RUNS]
+    assert page.title[0].value == preset("dictionary").title
+    assert service.status(run_id).owner_ok(page.session_state[session.RUNS][run_id])
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_page_of_the_table_opens(service, name):
+    page = AppTest.from_file(MAIN, default_timeout=60).run()
+    page.switch_page(f"{name}.py").run()
+    assert not page.exception
+    assert page.title
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_has_a_picture(name):
+    assert (ASSETS / "presets" / f"{name}.png").stat().st_size < 40_000
+
+
+def test_the_library_below_pages_is_not_asked_for_streamlit():
+    source = Path(images.__file__).read_text(encoding="utf-8")
+    assert "streamlit" not in source

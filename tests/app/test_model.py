@@ -1,0 +1,280 @@
+"""The Model page: whatever is chosen becomes the spec, whatever is impossible becomes a sentence."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from pages.ui import constraints, modelling, presets, session
+from semf_core.codegen import python_code
+from semf_core.datasets import SparseCodes
+from semf_core.model import ModelSpec, preset, preset_names
+from semf_core.sets import SETS, Box, GroupSparse, Nonnegative, NormBall, Sparse
+from semf_core.solvers import SOLVERS
+from tests.app.widgets import block_keys, errors, fill, open_page, spec_of
+
+SMALL = SparseCodes(rows=6, atoms=4, samples=30, nonzeros=2)
+"""X is 6×4, the shape that the examples of the sets are made for."""
+BOTH = (Nonnegative(),)
+
+
+def small(x=BOTH, y=BOTH) -> ModelSpec:
+    return ModelSpec(SMALL, 4, x, y)
+
+
+def test_opens_with_the_first_preset():
+    page = open_page("model")
+    assert spec_of(page) == preset(preset_names()[0])
+    assert not errors(page)
+    formulas = [f.value for f in page.latex]
+    assert any(r"\mathcal{X}" in f for f in formulas)
+    assert any(r"\mathcal{Y}" in f for f in formulas)
+    assert not page.button(key="run").disabled
+
+
+@pytest.mark.parametrize("cls", list(SETS), ids=lambda cls: cls.name)
+def test_every_set_is_built_by_its_generated_widgets(cls):
+    page = open_page("model", small(x=()))
+    page.selectbox(key="add.X").set_value(cls.name).run()
+    (key,) = block_keys(page, "X")
+    fill(page, key, cls, cls.example)
+    assert not errors(page)
+    assert spec_of(page).x == (cls.from_params(cls.example),)
+    assert page.selectbox(key="add.X").value is None
+
+
+@pytest.mark.parametrize("cls", list(SETS), ids=lambda cls: cls.name)
+def test_every_set_starts_as_something_that_fits_a_factor(cls):
+    page = open_page("model", ModelSpec(preset("swimmer-groups").dataset, 17))
+    page.selectbox(key="add.Y").set_value(cls.name).run()
+    assert not errors(page)
+    assert len(spec_of(page).y) == 1
+
+
+def test_scope_is_edited_like_everything_else():
+    page = open_page("model", small(x=(Sparse(k=2),)))
+    (key,) = block_keys(page, "X")
+    fill(page, key, Sparse, {"k": 3, "axis": "row", "columns": [0, 2]})
+    assert spec_of(page).x == (Sparse(k=3, axis="row", columns=(0, 2)),)
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "sentence"),
+    [
+        ("k", 7, "at most 6 nonzeros fit"),
+        ("columns", "0-9", "names column 9"),
+        ("columns", "3-1", "goes down"),
+        ("columns", "two", "cannot read"),
+        ("columns", "1+1", "twice"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words_and_the_spec_stays(field, typed, sentence):
+    page = open_page("model", small(x=(Sparse(k=2),)))
+    before = spec_of(page)
+    (key,) = block_keys(page, "X")
+    widget = page.number_input if field == "k" else page.text_input
+    widget(key=f"{key}.{field}").set_value(typed).run()
+    assert any(sentence in e for e in errors(page))
+    assert spec_of(page) == before
+    assert not page.button(key="run").disabled
+    widget(key=f"{key}.{field}").set_value(3 if field == "k" else "1").run()
+    assert not errors(page)
+    assert spec_of(page) != before
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("0-3|3-5", "overlap"),
+        ("0-1", "leave out"),
+        ("", "is empty"),
+        ("0-1|2-99", "name entry 99"),
+        ("a|b", "cannot read"),
+        ("[[", "JSON"),
+    ],
+)
+def test_groups_that_are_no_partition_are_refused(text, sentence):
+    page = open_page("model", small(y=(GroupSparse(groups=((0, 1), (2, 3))),)))
+    before = spec_of(page)
+    (key,) = block_keys(page, "Y")
+    page.text_input(key=f"{key}.groups").set_value(text).run()
+    assert any(sentence in e for e in errors(page)), errors(page)
+    assert spec_of(page) == before
+
+
+def test_two_values_that_only_fit_together_can_be_changed_one_after_the_other():
+    page = open_page("model", small(x=(Box(low=0, high=1),)))
+    (key,) = block_keys(page, "X")
+    page.number_input(key=f"{key}.low").set_value(2.0).run()
+    assert any("above high" in e for e in errors(page))
+    assert spec_of(page).x == (Box(low=0, high=1),)
+    page.number_input(key=f"{key}.high").set_value(3.0).run()
+    assert not errors(page)
+    assert spec_of(page).x == (Box(low=2, high=3),)
+
+
+def test_the_group_editor_cuts_blocks_and_knows_the_truth():
+    page = open_page("model", ModelSpec(preset("swimmer-groups").dataset, 17, (), (GroupSparse(groups=(tuple(range(17)),)),)))
+    (key,) = block_keys(page, "Y")
+    page.number_input(key=f"{key}.groups.size").set_value(5).run()
+    page.button(key=f"{key}.groups.cut").click().run()
+    assert [len(g) for g in spec_of(page).y[0].groups] == [5, 5, 5, 2]
+    assert any("Partition: 4 groups" in h.value for h in page.html)
+    page.button(key=f"{key}.groups.known").click().run()
+    assert spec_of(page).y == (preset("swimmer-groups").y[1],)
+
+
+def test_a_new_rank_marks_what_no_longer_fits_and_loses_nothing():
+    page = open_page("model")
+    page.number_input(key="spec0.rank").set_value(20).run()
+    assert spec_of(page).rank == 20
+    assert any("leave out entry 17" in e for e in errors(page))
+    assert page.button(key="run").disabled
+    assert len(spec_of(page).y) == 2
+    key = block_keys(page, "Y")[1]
+    page.button(key=f"{key}.groups.cut").click().run()
+    assert not errors(page)
+    assert not page.button(key="run").disabled
+
+
+def test_sets_that_exclude_each_other_are_named():
+    page = open_page("model", small(x=(Box(low=-2, high=-1),)))
+    page.selectbox(key="add.X").set_value("nonnegative").run()
+    assert any("box" in e.lower() and "nonnegative" in e.lower() for e in errors(page)), errors(page)
+    assert page.button(key="run").disabled
+    page.button(key=f"{block_keys(page, 'X')[0]}.remove").click().run()
+    assert not errors(page)
+    assert spec_of(page).x == BOTH
+
+
+def test_blocks_move_and_go_with_what_was_typed_into_them():
+    three = (Nonnegative(), Sparse(k=2), NormBall(radius=1.5))
+    page = open_page("model", small(x=three))
+    keys = block_keys(page, "X")
+    page.number_input(key=f"{keys[1]}.k").set_value(3).run()
+    page.button(key=f"{keys[1]}.up").click().run()
+    assert [s.name for s in spec_of(page).x] == ["sparse", "nonnegative", "norm_ball"]
+    assert block_keys(page, "X") == [keys[1], keys[0], keys[2]]
+    assert spec_of(page).x[0] == Sparse(k=3)
+    page.button(key=f"{keys[0]}.down").click().run()
+    page.button(key=f"{keys[2]}.remove").click().run()
+    assert [s.name for s in spec_of(page).x] == ["sparse", "nonnegative"]
+    assert page.button(key=f"{keys[1]}.up").disabled
+    assert page.button(key=f"{keys[0]}.down").disabled
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_load(name):
+    page = open_page("model", small())
+    page.selectbox(key="preset").set_value(name).run()
+    assert spec_of(page) == preset(name)
+    assert not errors(page)
+    assert any(preset(name).title in m.value for m in page.success)
+
+
+def test_the_json_on_the_page_is_the_model_and_can_be_pasted_back():
+    page = open_page("model", preset("dna-groups"))
+    (shown,) = [c.value for c in page.code if c.language == "json"]
+    other = open_page("model")
+    other.text_area(key=modelling.PASTE).set_value(shown)
+    other.button(key="paste.use").click().run()
+    assert spec_of(other) == preset("dna-groups")
+    assert not errors(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is empty"),
+        ("{", "not valid JSON"),
+        ("[]", "JSON object"),
+        ('{"dataset": {"name": "swimmer"}}', "rank"),
+        ('{"dataset": {"name": "nowhere"}, "rank": 3}', "nowhere"),
+        ('{"dataset": {"name": "swimmer"}, "rank": 0}', "rank"),
+        ('{"dataset": {"name": "swimmer"}, "rank": 3, "x": [{"name": "sparse"}]}', "needs a value"),
+        ('{"dataset": {"name": "swimmer"}, "rank": 3, "x": [{"name": "custom"}]}', "custom"),
+        ('{"dataset": {"name": "file", "path": "/etc/hostname"}, "rank": 3}', "files of the server"),
+        ('{"dataset": {"name": "upload", "id": "../../etc"}, "rank": 3}', "id"),
+        ('{"dataset": {"name": "swimmer"}, "rank": 3, "colour": 1}', "colour"),
+        ("[" * 100_000, "not valid JSON"),
+    ],
+)
+def test_a_pasted_text_that_is_no_model_is_refused(text, sentence):
+    page = open_page("model")
+    before = spec_of(page)
+    page.text_area(key=modelling.PASTE).set_value(text)
+    page.button(key="paste.use").click().run()
+    assert any(sentence.lower() in e.lower() and "unchanged" in e for e in errors(page)), errors(page)
+    assert spec_of(page) == before
+
+
+def test_python_code_is_on_the_page():
+    page = open_page("model")
+    shown = [c.value.strip() for c in page.code if c.language == "python"]
+    assert shown == [python_code(spec_of(page)).strip()]
+
+
+def test_a_model_that_holds_a_matrix_is_a_file_and_not_a_wall_of_text():
+    page = open_page("model")
+    page.selectbox(key="add.X").set_value("support").run()
+    assert not errors(page)
+    assert not page.code
+
+
+def test_every_option_of_the_solver_and_of_the_limits_has_a_widget():
+    page = open_page("model", small())
+    fill(page, "solver0", SOLVERS.get("semf"), {"penalty": "fixed", "alpha0": 2.0, "q": 7, "start": "svd"})
+    fill(page, "limits0", type(small().limits), {"max_iter": 50, "tol": 0.0, "kick": True, "polish": 3})
+    spec = spec_of(page)
+    assert (spec.solver.penalty, spec.solver.alpha0, spec.solver.q, spec.solver.start) == ("fixed", 2.0, 7, "svd")
+    assert (spec.limits.max_iter, spec.limits.tol, spec.limits.kick, spec.limits.polish) == (50, 0.0, True, 3)
+    page.number_input(key="solver0.alpha0").set_value(0.0).run()
+    assert any("above 0" in e for e in errors(page))
+    assert spec_of(page).solver.alpha0 == 2.0
+
+
+def test_a_void_bound_is_warned_of():
+    page = open_page("model", small(x=(NormBall(radius=1.0),), y=()))
+    assert any("has no effect" in w.value for w in page.warning)
+
+
+@pytest.mark.parametrize("factor", ["X", "Y"])
+def test_the_projection_is_previewed_in_pictures_with_words(factor):
+    page = open_page("model")
+    page.toggle(key=f"preview.{factor}.on").set_value(True).run()
+    words = [h.value for h in page.html if f'alt="{factor} ' in h.value]
+    assert len(words) == 2
+    page.segmented_control(key=f"preview.{factor}").set_value("random").run()
+    assert not errors(page)
+
+
+def test_run_starts_through_the_service_and_goes_to_its_page(monkeypatch):
+    started, gone = [], []
+
+    def start(spec):
+        started.append(spec)
+        return SimpleNamespace(id="run-1", key="key-1")
+
+    monkeypatch.setattr(presets, "get_service", lambda: SimpleNamespace(start=start))
+    monkeypatch.setattr(presets, "go", lambda name, **query: gone.append((name, query)))
+    page = open_page("model", small())
+    page.button(key="run").click().run()
+    assert started == [small()]
+    assert gone == [("run", {"run": "run-1"})]
+    assert page.session_state[session.RUNS] == {"run-1": "key-1"}
+
+
+def test_long_formulas_are_broken_and_abbreviated():
+    long = GroupSparse(groups=tuple((i,) for i in range(300))).condition("Y")
+    lines = constraints.broken(long).split(r"\\")
+    assert len(lines) == constraints.LINES
+    assert "dots" in lines[-2]
+    assert constraints.broken(r"X \ge 0") == r"X \ge 0"
+
+
+def test_a_model_with_a_seed_beyond_the_browsers_numbers_opens():
+    page = open_page("model", ModelSpec(SMALL, 4, BOTH, BOTH, seed=2**60 + 1))
+    assert not errors(page)
+    assert json.loads(spec_of(page).to_json())["seed"] == 2**60 + 1

@@ -1,0 +1,137 @@
+"""A real server on a free port with a home of its own, and real Chromium. Only these processes are ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from semf_core.datasets import Swimmer
+from semf_core.model import ModelSpec
+from semf_core.service import RunHandle, Service
+from semf_core.sets import Nonnegative
+from semf_core.solvers import ADMM, Limits
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+PATIENCE = 30_000
+ENDLESS = ModelSpec(
+    Swimmer(), 17, (Nonnegative(),), (Nonnegative(),), ADMM(), Limits(max_iter=5_000_000, tol=0), title="Endless Swimmer"
+)
+"""It goes on until it is stopped."""
+
+
+@dataclass
+class Server:
+    """One `streamlit run app.py`."""
+
+    home: Path
+    port: int = 0
+    process: subprocess.Popen | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    def start(self) -> Server:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        options = ["--server.port", str(self.port), "--server.headless", "true"]
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+        log = open(self.home.parent / f"server-{self.port}.log", "wb")  # noqa: SIM115 - the process has it until it ends
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | {"SEMF_HOME": str(self.home)}, stdout=log, stderr=log, start_new_session=True
+        )
+        log.close()
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2):
+                    return self
+            except OSError:
+                assert self.process.poll() is None, "the server ended at once"
+                time.sleep(0.1)
+        raise AssertionError("the server did not start")
+
+    def stop(self) -> None:
+        """As an operator would, and the whole group by force if that takes too long."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(10)
+
+    def workers(self) -> list[int]:
+        """Process ids of this server's workers."""
+        assert self.process is not None
+        found = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                if b"semf_core.runs.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    found.append(int(child))
+        return found
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    running = Server(tmp_path_factory.mktemp("browser") / "home").start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def fresh_server(tmp_path):
+    """A server that nobody has visited."""
+    running = Server(tmp_path / "home").start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium):
+    """Opens pages, each in a browser profile of its own; a script error on a page fails the test."""
+    contexts, problems = [], []
+
+    def open_page(url, width=1280, height=900, scheme="light", context=None):
+        if context is None:
+            context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+            context.set_default_timeout(PATIENCE)
+            contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not problems
+
+
+def make_run(home: Path, spec: ModelSpec = ENDLESS) -> RunHandle:
+    """A run that another server has left behind: it can be looked at and resumed."""
+    other = Service(home, max_running=1)
+    handle = other.start(spec, paused=True)
+    other.close()
+    return handle

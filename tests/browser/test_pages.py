@@ -1,0 +1,69 @@
+"""Every page in real Chromium: cold links, both themes, a phone, and what axe finds."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.conftest import make_run
+
+PAGES = {"": "Home", "data": "Data", "model": "Model", "run": "Run"}
+
+
+def settled(page):
+    """Streamlit has finished its script and drawn everything."""
+    page.wait_for_selector("h1")
+    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
+    page.wait_for_timeout(300)
+
+
+def test_cold_links_open_their_pages(fresh_server, visit):
+    """The very first visit to a server is to a page deep inside; every link works in a browser that knows nothing."""
+    for path in ("run", "model", "data", ""):
+        page = visit(f"{fresh_server.url}/{path}")
+        page.wait_for_selector("h1")
+        page.wait_for_function(f"document.title === '{PAGES[path]} · SeMF Studio'")
+        assert page.get_by_text("Page not found").count() == 0
+        for title in PAGES.values():
+            assert page.get_by_role("link", name=title, exact=True).count() >= 1
+        assert page.evaluate("document.querySelector('link[rel~=icon]').href").startswith(fresh_server.url)
+        page.context.close()
+
+
+@pytest.mark.parametrize("name", ["home", "data", "model", "run"])
+def test_both_themes_for_everybody_and_on_a_phone(server, visit, name):
+    handle = make_run(server.home) if name == "run" else None
+    path = {"home": "", "run": f"run?run={handle.id}&key={handle.key}" if handle else ""}.get(name, name)
+    page = visit(f"{server.url}/{path}")
+    settled(page)
+    live = name in {"home", "run"}
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        if live:
+            page.wait_for_selector(f'.semf-live[data-drawn="yes"][data-theme="{scheme}"]')
+        page.wait_for_timeout(800)
+        assert serious(page) == [], scheme
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(800)
+    assert too_wide(page) == []
+    assert page.evaluate("[...document.querySelectorAll('.stMain img')].every(i => i.alt)")
+    if live:
+        page.wait_for_function("document.querySelector('.semf-chart-text').textContent.length > 20" if name == "home" else "true")
+
+
+def serious(page):
+    """What axe calls serious or critical."""
+    found = Axe().run(page).response["violations"]
+    return [(v["id"], [n["html"][:160] for n in v["nodes"][:3]]) for v in found if v["impact"] in {"serious", "critical"}]
+
+
+def too_wide(page):
+    """Elements that stick out to the right, except inside something that scrolls by itself."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return page.evaluate(
+        """() => [...document.querySelectorAll('.stMain *')].filter(e => {
+            const r = e.getBoundingClientRect();
+            return r.width > 0 && r.right > innerWidth + 1 && getComputedStyle(e).position !== 'fixed'
+                && !e.closest('[data-testid=stDataFrame], pre, .stTable, .katex, .js-plotly-plot, [data-baseweb=tab-list]');
+        }).map(e => e.tagName + '.' + e.className).slice(0, 5)"""
+    )

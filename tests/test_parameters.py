@@ -1,0 +1,147 @@
+"""One description of a value: checked, spelled, stored, compared."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semf_core.parameters import REQUIRED, InvalidInput, Param, Parametrized, param, params_of
+
+
+@dataclass(frozen=True, eq=False)
+class Sample(Parametrized):
+    name: ClassVar[str] = "sample"
+
+    count: int = param("integer", low=1, high=9, help="how many")
+    rate: float = param("number", 0.5, low=0, high=1, open_low=True, open_high=True)
+    shape: str = param("choice", "round", choices=("round", "square"))
+    parts: tuple[int, ...] | None = param("indices", None, optional=True)
+    table: np.ndarray | None = param("matrix", None, optional=True)
+
+
+def make(kind: str, **description: object) -> Param:
+    return Param(kind, REQUIRED, name="x", **description)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("p", "value", "normal"),
+    [
+        (make("integer"), np.int32(3), 3),
+        (make("integer"), 3.0, 3),
+        (make("number"), np.float32(0.5), 0.5),
+        (make("number"), 2, 2.0),
+        (make("boolean"), np.True_, True),
+        (make("indices"), np.array([3, 1]), (3, 1)),
+        (make("indices"), {2, 10, 1}, (1, 2, 10)),
+        (make("indices"), range(3), (0, 1, 2)),
+        (make("groups"), [[0, 2], (1,)], ((0, 2), (1,))),
+        (make("integers"), 4, 4),
+        (make("integers"), [4, 5.0], (4, 5)),
+        (make("numbers"), np.array([0.5]), (0.5,)),
+        (make("text"), "a", "a"),
+        (make("number", optional=True), None, None),
+    ],
+)
+def test_values_are_brought_to_a_normal_form(p: Param, value: object, normal: object) -> None:
+    found = p.check(value)
+    assert found == normal and type(found) is type(normal)
+
+
+@pytest.mark.parametrize(
+    ("p", "text", "value"),
+    [
+        (make("integer"), " 3 ", 3),
+        (make("integer"), "1e3", 1000),
+        (make("number"), "1e-3", 0.001),
+        (make("boolean"), "Yes", True),
+        (make("boolean"), "0", False),
+        (make("indices"), "0-3+7", (0, 1, 2, 3, 7)),
+        (make("indices"), "[2, 1]", (2, 1)),
+        (make("indices", optional=True), "all", None),
+        (make("groups"), "0-1|4|2+3", ((0, 1), (4,), (2, 3))),
+        (make("integers"), "2", 2),
+        (make("integers"), "2+3", (2, 3)),
+        (make("numbers"), "1e+2", 100.0),
+        (make("numbers"), "0.5|1e+2", (0.5, 100.0)),
+        (make("choice", choices=("a", "b")), "b", "b"),
+        (make("text"), "[x]", "[x]"),
+    ],
+)
+def test_command_line_spelling(p: Param, text: str, value: object) -> None:
+    assert p.parse(text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        ("indices", "3-1", "goes down"),
+        ("indices", "0-99999999", "too long"),
+        ("indices", "a", "cannot read"),
+        ("indices", "", "cannot read"),
+        ("number", "", "must be a number"),
+        ("number", "nan", "must be a number"),
+        ("number", "1e999", "must be a number"),
+        ("integer", "2.5", "whole number"),
+        ("boolean", "maybe", "true or false"),
+        ("matrix", "[[1, 2], [3]]", "rectangular"),
+        ("matrix", "[[1, 2", "not valid JSON"),
+        ("matrix", "[" * 100_000, "not valid JSON"),
+        ("number", "[" + "9" * 5000 + "]", "x: "),
+        ("matrix", "3", "matrix"),
+    ],
+)
+def test_words_that_cannot_be_read(kind: str, text: str, words: str) -> None:
+    with pytest.raises(InvalidInput, match=words) as error:
+        make(kind).parse(text)
+    assert error.value.field == "x"
+
+
+@given(st.floats(allow_nan=True) | st.integers(), st.floats(-5, 5), st.floats(-5, 5), st.booleans(), st.booleans())
+def test_ranges_are_kept(value: float, low: float, high: float, open_low: bool, open_high: bool) -> None:
+    p = make("number", low=low, high=high, open_low=open_low, open_high=open_high)
+    inside = (low < value or (low == value and not open_low)) and (value < high or (value == high and not open_high))
+    if inside:
+        assert p.check(value) == value
+    else:
+        with pytest.raises(InvalidInput, match=r"^x: must be"):
+            p.check(value)
+
+
+def test_ranges_are_described() -> None:
+    assert make("number", low=0, high=1, open_low=True).describe_range() == "in (0, 1]"
+    assert make("number", low=2).describe_range() == "at least 2"
+    assert make("number", high=2, open_high=True).describe_range() == "below 2"
+
+
+def test_a_class_lists_its_parameters() -> None:
+    assert [p.name for p in params_of(Sample)] == ["count", "rate", "shape", "parts", "table"]
+    assert [p.name for p in params_of(Sample) if p.required] == ["count"]
+
+
+def test_json_holds_what_differs_from_the_default() -> None:
+    s = Sample(3, parts=[1], table=[[1, 2]])
+    assert s.to_dict() == {"name": "sample", "count": 3, "parts": [1], "table": [[1.0, 2.0]]}
+    values = json.loads(json.dumps(s.to_dict()))
+    values.pop("name")
+    assert Sample.from_params(values) == s
+
+
+def test_equality_and_hash_go_by_content() -> None:
+    assert Sample(3, table=[[1, 2]]) == Sample(3.0, table=np.array([[1, 2]])) != Sample(3, table=[[1], [2]])
+    assert len({Sample(3), Sample(3, rate=0.5), Sample(4)}) == 2
+    assert Sample(3) != "sample"
+
+
+def test_tables_are_copied_and_locked() -> None:
+    table = np.ones((2, 2))
+    s = Sample(1, table=table)
+    table[0, 0] = 5
+    assert s.table is not None and s.table[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        s.table[0, 0] = 2
