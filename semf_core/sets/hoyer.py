@@ -37,23 +37,29 @@ def ratio_of(sparseness: float, length: int) -> float:
 
 def sparse_opt(B: Array, k: float | Array) -> Array:
     """argmax bᵀy over y ≥ 0, 1ᵀy = k, ‖y‖₂ = 1 for each column b of B (eq. 5, Algorithm 4)."""
-    # In-place steps: fresh pages for each temporary would cost more than the arithmetic.
-    Y = np.ascontiguousarray(B.T, dtype=np.float64) / binary_scale(B)[:, None]
-    n, d = Y.shape
-    k = np.clip(np.broadcast_to(np.asarray(k, dtype=np.float64), n), 1, np.sqrt(d))
-    gaps = np.subtract(Y.max(axis=1, keepdims=True), Y, out=Y)
+    rows = np.ascontiguousarray(B.T, dtype=np.float64) / binary_scale(B)[:, None]
+    return _best_rows(rows, np.broadcast_to(np.asarray(k, dtype=np.float64), len(rows))).T
+
+
+def _best_rows(rows: Array, k: Array) -> Array:
+    """Sparse-opt for vectors of ordinary size, as rows."""
+    d = rows.shape[1]
+    k = np.clip(k, 1, np.sqrt(d))
+    gaps = rows.max(axis=1, keepdims=True) - rows
     tied = k * k <= np.count_nonzero(gaps == 0, axis=1) * (1 + ROUNDING)
     flat = d - k * k <= ROUNDING * d
     usual = ~(tied | flat)
     levels = _on_ties(gaps[tied] == 0, k[tied])
-    reach = np.ones(n)
+    reach = np.ones(len(rows))
     if usual.any():
         reach[usual] = _reach(gaps if usual.all() else gaps[usual], k[usual])
-    np.maximum(np.subtract(reach[:, None], gaps, out=Y), 0, out=Y)
+    # In place: fresh pages for each temporary would cost more than the arithmetic.
+    Y = np.subtract(reach[:, None], gaps, out=gaps)
+    np.maximum(Y, 0, out=Y)
     Y[flat] = 1
     Y[tied] = levels
     Y /= np.sqrt(np.einsum("ij,ij->i", Y, Y))[:, None]
-    return Y.T
+    return Y
 
 
 def _reach(gaps: Array, k: Array) -> Array:
@@ -115,27 +121,22 @@ def within_ratios(B: Array, least: float, most: float, nonnegative: bool) -> Arr
 
 
 def _within_ratios(B: Array, least: float, most: float, nonnegative: bool) -> Array:
-    scale = binary_scale(B)
-    A = (B if nonnegative else np.abs(B)) / scale
-    P = np.maximum(A, 0)
-    own = _ratios(P)
+    rows, scale = np.ascontiguousarray(B.T, dtype=np.float64), binary_scale(B)[:, None]
+    rows = (rows if nonnegative else np.abs(rows)) / scale
+    P = np.maximum(rows, 0)
+    norms = np.sqrt(np.einsum("ij,ij->i", P, P))
+    own = P.sum(axis=1) / np.where(norms == 0, 1, norms)
     wanted = np.clip(own, least, most)
     # What is a member up to the rounding of its entries stays as it is.
     slack = 8 * np.finfo(B.dtype).eps * wanted
-    moved = np.flatnonzero((own > 0) & (np.abs(own - wanted) > slack))
-    if moved.size:
-        chosen = A if moved.size == A.shape[1] else A[:, moved]
-        Y = sparse_opt(chosen, wanted[moved])
-        Y *= np.maximum(np.einsum("ij,ij->j", Y, chosen), 0)
-        P[:, moved] = Y
+    moved = (own > 0) & (np.abs(own - wanted) > slack)
+    if moved.any():
+        chosen = rows if moved.all() else rows[moved]
+        Y = _best_rows(chosen, wanted[moved])
+        Y *= np.maximum(np.einsum("ij,ij->i", Y, chosen), 0)[:, None]
+        P[moved] = Y
     P *= scale
-    return P if nonnegative else np.where(B < 0, -P, P)
-
-
-def _ratios(P: Array) -> Array:
-    """‖x‖₁/‖x‖₂ of each column of P ≥ 0; zero for a zero column."""
-    norms = np.sqrt(np.einsum("ij,ij->j", P, P))
-    return P.sum(axis=0) / np.where(norms == 0, 1, norms)
+    return P.T if nonnegative else np.where(B < 0, -P.T, P.T)
 
 
 def sparsest_direction(B: Array, least: float) -> Array:

@@ -123,7 +123,9 @@ def test_round_trips(s: StructureSet) -> None:
     again = set_from_dict(json.loads(json.dumps(s.to_dict())))
     assert again == s and hash(again) == hash(s) and again.to_dict() == s.to_dict()
     np.testing.assert_array_equal(again.project(A), expected)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(s)).project(A), expected)
+    copied = pickle.loads(pickle.dumps(s))
+    assert copied == s
+    np.testing.assert_array_equal(copied.project(A), expected)
     if not isinstance(s, Intersection):
         values = {k: v for k, v in s.to_dict().items() if k != "name"}
         word = s.name + ":" + ",".join(f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in values.items())

@@ -18,13 +18,14 @@ from semf_core.sets import (
     Simplex,
     Smooth,
     Sparse,
+    Sparseness,
     StructureSet,
     Support,
     UnitNorm,
     combine,
     members_of,
 )
-from tests.sets.cases import COMPOSED, RULED, matrices, name_of
+from tests.sets.cases import COMPOSED, MASK, RULED, matrices, name_of
 
 CLIP = Nonnegative()
 
@@ -54,6 +55,10 @@ def test_exactness_does_not_depend_on_what_was_projected() -> None:
         ((OrthogonalTo(1), CLIP), "keep that column"),
         ((EqualNonzeros(2), Box(0, 1)), "rounds"),
         ((Sparse(2), Sparse(1, entries=[0, 1])), "rounds"),
+        ((Sparse(3, axis="all", columns=[0, 1]), Sparse(2, axis="all", columns=[1, 2])), "rounds"),
+        ((Sparse(2), Box(1, 2)), "rounds"),
+        ((Support(MASK), Monotone()), "Dykstra"),
+        ((Support(MASK), Sparseness(0.5)), "rounds"),
         ((FixedColumns([0], [[1.0]] * 6), EqualNonzeros(9, axis="all")), "rounds"),
     ],
     ids=str,

@@ -151,9 +151,15 @@ def test_a_group_of_one_is_sparseness() -> None:
     np.testing.assert_allclose(single.project(A), Sparseness(0.6, columns=[1]).project(A), atol=1e-14)
 
 
-def test_ties_across_a_group_share_the_budget_on_the_sphere() -> None:
-    P = Intersection((GroupSparseness([[0, 1]], 0.9), UNIT)).project(np.ones((6, 2)))
+def test_ties_in_a_group_take_the_budget_that_the_others_leave() -> None:
+    """At the common threshold 1 the first column may have any ratio up to √3; the second is a single entry."""
+    s = Intersection((GroupSparseness([[0, 1]], 0.9), UNIT))
+    assert hoyer(s.project(np.ones((6, 2)))).mean() == pytest.approx(0.9, abs=1e-10)
+    A = np.array([[1, 1, 1, 0, 0, 0], [2, 0.5, 0, 0, 0, 0]], float).T
+    P = s.project(A)
+    np.testing.assert_array_equal(P[:, 1], np.eye(6)[0])
     assert hoyer(P).mean() == pytest.approx(0.9, abs=1e-10)
+    assert np.vdot(P, A) == pytest.approx(split_by_scan(A, 2 * ratio_of(0.9, 6), "linear"), abs=1e-9)
 
 
 def test_paper_groups() -> None:
