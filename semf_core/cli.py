@@ -34,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InvalidInput as error:
         print(f"semf: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        sys.stdout = None  # the reader has gone; nothing is left to be flushed at exit
+        return 0
     except (OSError, MemoryError) as error:
         print(f"semf: {error or type(error).__name__}", file=sys.stderr)
         return 2

@@ -26,6 +26,8 @@ const CASES = {
 };
 const MARKS = { kick: "Kick", restart: "New start", edit: "Change", polish: "Polish" };
 
+const HEAD_START = 900; // milliseconds
+
 let plotlyLoading = null;
 function loadPlotly(address) {
   plotlyLoading ??= new Promise((done, failed) => {
@@ -49,7 +51,9 @@ export class Charts {
     this.theme = this.readTheme();
     this.at = null;
     this.pending = null;
-    this.ready = loadPlotly(data.plotly).then((Plotly) => this.draw(Plotly));
+    // To compile plotly.js holds everything up for half a second: on Home the sketch moves first.
+    const wait = new Promise((done) => setTimeout(done, this.compact && !window.Plotly ? HEAD_START : 0));
+    wait.then(() => loadPlotly(data.plotly)).then((Plotly) => this.draw(Plotly));
   }
 
   // Plotly may still be at work on the plot: let it finish before its listeners are taken away.

@@ -1,0 +1,279 @@
+"""How quick, light and steady the dashboard is, seen from real Chromium: `python -m benchmarks.dashboard [--quick]`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.browsing import DEMO, LIVE, POINTS, REFRESHES, Studio, Visitor, endless, studio
+from benchmarks.common import REPOSITORY, Row, at_least, at_most, parser, print_table
+from semf_core.runs.folder import RunFolder
+from semf_core.service import RunHandle
+from tests.browser.conftest import make_run
+
+WATCH = """
+window.semf = { frames: 0, dimmed: 0, missing: 0, moved: null, drawn: null, pressed: null, first: null };
+(() => {
+  const seen = window.semf;
+  let start = null;
+  const number = () => Number(document.querySelector(".semf-iteration")?.textContent.replace(/\\D/g, "") || 0);
+  const points = () => document.querySelector(".semf-plot")?.data?.[1].x.length ?? 0;
+  const opacity = (node) => (node ? Number(getComputedStyle(node).opacity) * opacity(node.parentElement) : 1);
+  document.addEventListener("click", (event) => {
+    if (/(Play|Run)$/.test(event.target.closest("button")?.innerText.trim())) {
+      Object.assign(seen, { pressed: performance.now(), first: null });
+    }
+  }, true);
+  const look = () => {
+    const root = document.querySelector(".semf-live");
+    if (root) {
+      const now = performance.now();
+      seen.frames += 1;
+      seen.dimmed += opacity(root) < 0.99;
+      seen.missing += [...root.querySelectorAll("img[src]")].some((i) => i.complete && !i.naturalWidth);
+      const iteration = number();
+      const visible = root.querySelector(".semf-sketch") || points() > 0;
+      if (iteration && visible) {
+        start ??= iteration;
+        if (iteration !== start) seen.moved ??= now;
+      }
+      if (root.dataset.drawn) seen.drawn ??= now;
+      if (seen.pressed && iteration && points() && !root.classList.contains("semf-compact")) seen.first ??= now;
+    }
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})();
+"""
+"""Runs in a page that is measured: looks at every frame that the browser draws."""
+
+
+def seen(visitor: Visitor, name: str) -> float:
+    """A time (in seconds) or a number of frames that the page's own watch has noted."""
+    visitor.page.wait_for_function("n => window.semf[n] !== null", arg=name)
+    return float(visitor.page.evaluate("n => window.semf[n]", name))
+
+
+# -- how quick -----------------------------------------------------------------------------------
+
+
+def home_rows(made: Studio, repeats: int) -> list[Row]:
+    """From opening Home, with nothing in the browser's cache, to a curve that has moved."""
+    moved, drawn = [], []
+    for _ in range(repeats):
+        visitor = made.visitor(script=WATCH)
+        moved.append(seen(visitor, "moved") / 1000)
+        drawn.append(seen(visitor, "drawn") / 1000)
+        visitor.close()
+    note = f"median of {repeats}, best {min(moved):.2f}; all of the chart is there after {median(drawn):.2f} s"
+    return [at_most("Home opened → first moving curve, s", median(moved), 2.0, form="{:.2f}", note=note)]
+
+
+def play_rows(made: Studio, repeats: int) -> list[Row]:
+    """From a click on Play, and on a preset's card, to the first point of the curve."""
+    card, play = [], []
+    visitor = made.visitor(script=WATCH)
+    for _ in range(repeats):
+        visitor.page.goto(made.server.url)
+        visitor.page.wait_for_selector(LIVE)
+        visitor.page.wait_for_timeout(1000)
+        visitor.page.locator(f".st-key-preset-{DEMO} button").first.click()
+        card.append(pressed_to_first(visitor))
+        visitor.state_is("Finished")
+        visitor.press("Reset")
+        visitor.state_is("Paused")
+        visitor.page.wait_for_function(f"{POINTS} === 0")
+        visitor.page.wait_for_timeout(500)
+        visitor.press("Play")
+        play.append(pressed_to_first(visitor))
+    visitor.close()
+    return [
+        at_most("Play pressed → first frame, s", median(play), 0.5, form="{:.2f}", note=f"median of {repeats}, best {min(play):.2f}"),
+        Row("card pressed on Home → first frame on Run, s", f"{median(card):.2f}", note=f"median of {repeats}, best {min(card):.2f}"),
+    ]
+
+
+def pressed_to_first(visitor: Visitor) -> float:
+    """Seconds from the last click on Play or Run to the first frame."""
+    return (seen(visitor, "first") - seen(visitor, "pressed")) / 1000
+
+
+# -- how light and steady ------------------------------------------------------------------------
+
+
+def watched(made: Studio, run: RunHandle, script: str = "") -> Visitor:
+    """The owner's page of a run."""
+    visitor = made.visitor(f"/run?run={run.id}&key={run.key}", script)
+    visitor.page.wait_for_selector(LIVE)
+    return visitor
+
+
+def live_rows(made: Studio, windows: int) -> list[Row]:
+    """A running Swimmer with one viewer: pace, traffic, and whether the view stays as the user has it."""
+    visitor = watched(made, make_run(made.server.home, endless()), WATCH)
+    visitor.press("Resume")
+    visitor.state_is("Running")
+    visitor.page.wait_for_function(f"{REFRESHES} > 10")
+    before = dict(visitor.page.evaluate("window.semf"))
+    paces, sizes = zip(*(pace(visitor, 4.0) for _ in range(windows)), strict=True)
+    largest, socket = max(visitor.traffic.answers), visitor.traffic.socket
+    rows = [
+        at_least("refreshes a second, one viewer", median(paces), 4.0, note=f"median of {windows}, best {max(paces):.3g}"),
+        at_most("kB a refresh", max(sizes), 30.0, note=f"everything received; largest answer {largest / 1e3:.1f} kB"),
+        Row("Streamlit's own traffic since the page was opened, kB", f"{socket / 1e3:.1f}", note="websocket"),
+        *kept_rows(visitor),
+    ]
+    after = visitor.page.evaluate("window.semf")
+    frames = after["frames"] - before["frames"]
+    for name, what in (("dimmed", "dimmed frames"), ("missing", "frames with a missing image")):
+        rows.append(at_most(what, after[name] - before[name], 0, form="{:.0f}", note=f"of {frames}"))
+    rows += rest_rows(visitor)
+    failures = [*visitor.problems, *visitor.complaints()]
+    rows.append(at_most("failed requests and script errors", len(failures), 0, form="{:.0f}", note="; ".join(failures)[:80]))
+    visitor.close()
+    return rows
+
+
+def pace(visitor: Visitor, seconds: float) -> tuple[float, float]:
+    """Refreshes a second, and kB for each of them."""
+    first, bytes_before, began = visitor.page.evaluate(REFRESHES), visitor.traffic.received, time.perf_counter()
+    visitor.page.wait_for_timeout(1000 * seconds)
+    count = visitor.page.evaluate(REFRESHES) - first
+    return count / (time.perf_counter() - began), (visitor.traffic.received - bytes_before) / 1e3 / max(count, 1)
+
+
+def kept_rows(visitor: Visitor) -> list[Row]:
+    """Zoom with the mouse, hide a curve, move the scrubber with the keyboard; then let the run go on for a while."""
+    page = visitor.page
+    area = page.locator(".semf-plot .nsewdrag").first.bounding_box()
+    assert area is not None
+    height = area["y"] + area["height"] / 2
+    page.mouse.move(area["x"] + 0.2 * area["width"], height)
+    page.mouse.down()
+    page.mouse.move(area["x"] + 0.7 * area["width"], height, steps=5)
+    page.mouse.up()
+    page.locator(".semf-plot .legendtoggle").first.click()
+    page.wait_for_function("document.querySelector('.semf-plot').data[0].visible === 'legendonly'")
+    page.locator(".semf-scrubber input[type=range]").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(1000)
+    before, first = view_state(visitor), page.evaluate(REFRESHES)
+    page.wait_for_function(f"n => {REFRESHES} > n + 20", arg=first)
+    after = view_state(visitor)
+    names = {"zoom": "zoom survives 20 refreshes", "hidden": "legend choice survives", "scrubber": "scrubber and cursor stay"}
+    touched = {"zoom": not before["zoom"][0], "hidden": before["hidden"] == "legendonly", "scrubber": not before["scrubber"][0]}
+    return [Row(what, "yes" if after[n] == before[n] else "no", "yes", touched[n] and after[n] == before[n]) for n, what in names.items()]
+
+
+def view_state(visitor: Visitor) -> dict[str, Any]:
+    """What the user has set, as plotly and the scrubber have it."""
+    state: dict[str, Any] = visitor.page.evaluate(
+        """() => {
+          const plot = document.querySelector(".semf-plot");
+          const axis = plot._fullLayout.xaxis;
+          return {
+            zoom: [axis.autorange, ...axis.range], hidden: plot.data[0].visible,
+            scrubber: [document.querySelector(".semf-follow input").checked, document.querySelector(".semf-iteration").textContent,
+              plot.layout.shapes.at(-1)?.x0],
+          };
+        }"""
+    )
+    return state
+
+
+def rest_rows(visitor: Visitor) -> list[Row]:
+    """End the run, and see that the page is quiet."""
+    visitor.press("Stop")
+    visitor.state_is("Stopped")
+    visitor.page.wait_for_selector("text=Certificate")
+    visitor.page.wait_for_timeout(1500)
+    before = visitor.traffic.received
+    visitor.page.wait_for_timeout(5000)
+    return [at_most("bytes in 5 s after the end of the run", visitor.traffic.received - before, 0, form="{:.0f}")]
+
+
+# -- what a viewer costs -------------------------------------------------------------------------
+
+
+def speed_rows(made: Studio, repeats: int, seconds: float) -> list[Row]:
+    """Iterations a second with one viewer and with three, each divided by the command line's just before."""
+    ratios: dict[int, list[float]] = {1: [], 3: []}
+    plain = []
+    for _ in range(repeats):
+        for viewers, found in ratios.items():
+            alone = command_line_rate(seconds)
+            found.append(watched_rate(made, viewers, seconds) / alone)
+            plain.append(alone)
+    note = f"median of {repeats} pairs in turn, {{}}; command line: {median(plain):.0f} iterations/s, one BLAS thread"
+    return [
+        at_least(f"watched / command line, {viewers} viewer{'s' if viewers > 1 else ''}", median(found), target, form="{:.2f}",
+                 note=note.format(f"{min(found):.2f} to {max(found):.2f}"))
+        for (viewers, found), target in zip(ratios.items(), (0.8, 0.6), strict=True)
+    ]  # fmt: skip
+
+
+def command_line_rate(seconds: float) -> float:
+    """Iterations a second of `semf run`, by its own clock."""
+    count = int(1500 * seconds)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(endless(count).to_json())
+        file.flush()
+        command = [sys.executable, "-m", "semf_core", "run", "--spec", file.name, "--json"]
+        done = subprocess.run(command, cwd=REPOSITORY, env=single(), stdout=subprocess.PIPE, check=True)
+    summary = json.loads(done.stdout)
+    return float(summary["iterations"] / summary["seconds"])
+
+
+def single() -> dict[str, str]:
+    """This environment with one BLAS thread, as workers have it."""
+    return {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def watched_rate(made: Studio, viewers: int, seconds: float) -> float:
+    """Iterations a second of the wall clock, recording included, of a run that so many browsers look at."""
+    run = make_run(made.server.home, endless())
+    present = [watched(made, run) for _ in range(viewers)]
+    present[0].press("Resume")
+    for visitor in present:
+        visitor.state_is("Running")
+    present[0].page.wait_for_timeout(1500)
+    folder = RunFolder(Path(made.server.home) / "runs" / run.id)
+    first, began = folder.row_count(), time.perf_counter()
+    present[0].page.wait_for_timeout(1000 * seconds)
+    rate = (folder.row_count() - first) / (time.perf_counter() - began)
+    present[0].press("Stop")
+    present[0].state_is("Stopped")
+    for visitor in present:
+        visitor.close()
+    return rate
+
+
+def load() -> str:
+    """What else the machine does."""
+    return re.sub(r"(\.\d).*", r"\1", f"{os.getloadavg()[0]}")
+
+
+def main(argv: list[str] | None = None) -> None:
+    chosen = parser(__doc__).parse_args(argv)
+    quick = chosen.quick
+    before = load()
+    with studio() as made:
+        rows = home_rows(made, 2 if quick else 7)
+        rows += play_rows(made, 2 if quick else 7)
+        rows += live_rows(made, 2 if quick else 5)
+        rows += speed_rows(made, 1 if quick else 5, 4.0 if quick else 10.0)
+    remark = f"Server, workers and Chromium (software rendering) share {os.cpu_count()} cores; load when it began: {before}."
+    print_table("Dashboard: quick, light, steady", rows, remark)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
