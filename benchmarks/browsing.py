@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 from semf_core.model import ModelSpec, preset
 from tests.browser.conftest import CHROMIUM, FLAGS, PATIENCE, Server
@@ -73,8 +73,13 @@ class Visitor:
         page.on("pageerror", lambda error: problems.append(f"script: {error}"))
         page.on("console", lambda said: problems.append(f"console: {said.text}") if said.type == "error" else None)
         page.on("response", lambda r: problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
-        page.on("requestfailed", lambda r: problems.append(f"{r.failure} {r.url}") if "ERR_ABORTED" not in str(r.failure) else None)
+        page.on("requestfailed", self.failed)
         return self
+
+    def failed(self, request: Request) -> None:
+        """A request that got no answer, unless the page itself gave it up."""
+        if "ERR_ABORTED" not in str(request.failure):
+            self.problems.append(f"{request.failure} {request.url}")
 
     def complaints(self) -> list[str]:
         """Texts of the errors that the page shows now."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -95,9 +94,10 @@ def play_rows(made: Studio, repeats: int) -> list[Row]:
         visitor.press("Play")
         play.append(pressed_to_first(visitor))
     visitor.close()
+    note = f"median of {repeats}, best {{:.2f}}"
     return [
-        at_most("Play pressed → first frame, s", median(play), 0.5, form="{:.2f}", note=f"median of {repeats}, best {min(play):.2f}"),
-        Row("card pressed on Home → first frame on Run, s", f"{median(card):.2f}", note=f"median of {repeats}, best {min(card):.2f}"),
+        at_most("Play pressed → first frame, s", median(play), 0.5, form="{:.2f}", note=note.format(min(play))),
+        Row("card pressed on Home → first frame on Run, s", f"{median(card):.2f}", note=note.format(min(card))),
     ]
 
 
@@ -171,7 +171,8 @@ def kept_rows(visitor: Visitor) -> list[Row]:
     after = view_state(visitor)
     names = {"zoom": "zoom survives 20 refreshes", "hidden": "legend choice survives", "scrubber": "scrubber and cursor stay"}
     touched = {"zoom": not before["zoom"][0], "hidden": before["hidden"] == "legendonly", "scrubber": not before["scrubber"][0]}
-    return [Row(what, "yes" if after[n] == before[n] else "no", "yes", touched[n] and after[n] == before[n]) for n, what in names.items()]
+    kept = {name: touched[name] and after[name] == before[name] for name in names}
+    return [Row(what, "yes" if kept[name] else "no", "yes", kept[name]) for name, what in names.items()]
 
 
 def view_state(visitor: Visitor) -> dict[str, Any]:
@@ -182,8 +183,11 @@ def view_state(visitor: Visitor) -> dict[str, Any]:
           const axis = plot._fullLayout.xaxis;
           return {
             zoom: [axis.autorange, ...axis.range], hidden: plot.data[0].visible,
-            scrubber: [document.querySelector(".semf-follow input").checked, document.querySelector(".semf-iteration").textContent,
-              plot.layout.shapes.at(-1)?.x0],
+            scrubber: [
+              document.querySelector(".semf-follow input").checked,
+              document.querySelector(".semf-iteration").textContent,
+              plot.layout.shapes.at(-1)?.x0,
+            ],
           };
         }"""
     )
@@ -241,10 +245,10 @@ def single() -> dict[str, str]:
 def watched_rate(made: Studio, viewers: int, seconds: float) -> float:
     """Iterations a second of the wall clock, recording included, of a run that so many browsers look at."""
     run = make_run(made.server.home, endless())
-    present = [watched(made, run) for _ in range(viewers)]
+    present = [watched(made, run)]
     present[0].press("Resume")
-    for visitor in present:
-        visitor.state_is("Running")
+    present[0].state_is("Running")
+    present += [watched(made, run) for _ in range(viewers - 1)]
     present[0].page.wait_for_timeout(1500)
     folder = RunFolder(Path(made.server.home) / "runs" / run.id)
     first, began = folder.row_count(), time.perf_counter()
@@ -257,22 +261,16 @@ def watched_rate(made: Studio, viewers: int, seconds: float) -> float:
     return rate
 
 
-def load() -> str:
-    """What else the machine does."""
-    return re.sub(r"(\.\d).*", r"\1", f"{os.getloadavg()[0]}")
-
-
 def main(argv: list[str] | None = None) -> None:
     chosen = parser(__doc__).parse_args(argv)
     quick = chosen.quick
-    before = load()
+    before = os.getloadavg()[0]
     with studio() as made:
-        rows = home_rows(made, 2 if quick else 7)
-        rows += play_rows(made, 2 if quick else 7)
-        rows += live_rows(made, 2 if quick else 5)
-        rows += speed_rows(made, 1 if quick else 5, 4.0 if quick else 10.0)
-    remark = f"Server, workers and Chromium (software rendering) share {os.cpu_count()} cores; load when it began: {before}."
-    print_table("Dashboard: quick, light, steady", rows, remark)
+        rows = [*home_rows(made, 2 if quick else 7), *play_rows(made, 2 if quick else 7)]
+        remark = f"Server, workers and Chromium (software rendering) share {os.cpu_count()} cores; load before: {before:.1f}."
+        print_table("Dashboard: how quick", rows, remark)
+        print_table("Dashboard: a running Swimmer with one viewer", live_rows(made, 2 if quick else 5))
+        print_table("Dashboard: what viewers cost a run", speed_rows(made, 1 if quick else 5, 4.0 if quick else 10.0))
 
 
 if __name__ == "__main__":

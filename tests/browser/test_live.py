@@ -70,7 +70,7 @@ def test_pause_step_scrub_resume(server, visit):
     refreshes = "Number(document.querySelector('.semf-live').dataset.refreshes)"
     first, began = page.evaluate(refreshes), time.monotonic()
     page.wait_for_function(f"n => {refreshes} > n + 8", arg=first)
-    assert (page.evaluate(refreshes) - first) / (time.monotonic() - began) > 0.5, "4 on a quiet computer, 1 on one with a load of 15"
+    assert (page.evaluate(refreshes) - first) / (time.monotonic() - began) > 0.5, "a computer under heavy load is slow, not still"
     assert page.evaluate("document.querySelector('.semf-plot').layout.xaxis.range") == [3, 17]
     assert page.evaluate("document.querySelector('.semf-plot').data[0].visible") == "legendonly"
     assert sorted(len(r.body()) for r in sizes[-8:])[-1] < 30_000
