@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,15 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
 
 from semf_core.model import ModelSpec, preset
-from tests.browser.conftest import CHROMIUM, FLAGS, PATIENCE, Server
+from tests.browser.conftest import CHROMIUM, FLAGS, Server
 
 LIVE = '.semf-live[data-drawn="yes"]'
 POINTS = "(document.querySelector('.semf-plot')?.data?.[1].x.length ?? 0)"
 REFRESHES = "Number(document.querySelector('.semf-live')?.dataset.refreshes ?? 0)"
 DEMO = "swimmer-groups"
+PATIENCE = 120_000
+"""Milliseconds: a slow page is a figure in a table, not a failure of the benchmark."""
 COMPLAINTS = '[data-testid="stException"], [data-testid="stAlertContentError"]'
 """What Streamlit shows for an error."""
 
@@ -59,6 +64,16 @@ class Traffic:
         return self
 
 
+def is_error(said: ConsoleMessage) -> bool:
+    """An error that a script reports; refused requests are counted as such."""
+    return said.type == "error" and not said.text.startswith("Failed to load resource")
+
+
+def is_refusal(response: Response) -> bool:
+    """An answer that says no. At a page's address Streamlit looks for its server below that address first, which is no fault."""
+    return response.status >= 400 and not re.search(r"/\w+/_stcore/[\w-]+$", response.url)
+
+
 @dataclass
 class Visitor:
     """A page in a browser profile of its own, with everything that went wrong on it."""
@@ -71,8 +86,8 @@ class Visitor:
         """Collect failed requests, refused ones and script errors."""
         page, problems = self.page, self.problems
         page.on("pageerror", lambda error: problems.append(f"script: {error}"))
-        page.on("console", lambda said: problems.append(f"console: {said.text}") if said.type == "error" else None)
-        page.on("response", lambda r: problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+        page.on("console", lambda said: problems.append(f"console: {said.text}") if is_error(said) else None)
+        page.on("response", lambda r: problems.append(f"{r.status} {r.url}") if is_refusal(r) else None)
         page.on("requestfailed", self.failed)
         return self
 
@@ -87,7 +102,7 @@ class Visitor:
 
     def press(self, label: str) -> None:
         """Click a button when it can be clicked."""
-        self.page.locator("button:enabled", has_text=label).first.click()
+        self.page.get_by_role("button", name=label, exact=True, disabled=False).first.click()
 
     def state_is(self, text: str, timeout: float = PATIENCE) -> None:
         """Wait until the live view says so."""
@@ -105,9 +120,9 @@ class Studio:
     server: Server
     browser: Browser
 
-    def visitor(self, address: str = "", script: str = "", scheme: str = "light", height: int = 900) -> Visitor:
+    def visitor(self, address: str = "", script: str = "", scheme: str = "light") -> Visitor:
         """Open a page as somebody who has never been here; `script` runs in it from the beginning."""
-        size = {"width": 1440, "height": height}
+        size = {"width": 1440, "height": 900}
         context = self.browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
@@ -120,7 +135,8 @@ class Studio:
 
 @contextmanager
 def studio() -> Iterator[Studio]:
-    """A server that somebody has visited already, and Chromium."""
+    """A server that somebody has visited already, and Chromium; both end with this process, even if it is told to end."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="semf-benchmark-") as folder:
         server = Server(Path(folder) / "home").start()
         try:

@@ -7,15 +7,14 @@ import multiprocessing
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 Array = np.ndarray
 Task = TypeVar("Task")
@@ -58,23 +57,6 @@ def print_table(title: str, rows: Sequence[Row], remark: str = "") -> None:
     lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     print(f"\n## {title}", *([remark] if remark else []), "", *lines, sep="\n", flush=True)
-
-
-@contextmanager
-def blas_threads(count: int) -> Iterator[None]:
-    """This many BLAS threads inside the block, checked; scipy's own copy of BLAS always gets one.
-
-    numpy and scipy wheels bring a library each. With two pools the idle threads of one spin on the
-    cores that the other wants, which makes an iteration several times slower.
-    """
-    with threadpool_limits(count, user_api="blas"):
-        for library in ThreadpoolController().lib_controllers:
-            if "scipy.libs" in library.filepath:
-                library.set_num_threads(1)
-        used = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-        if max(used, default=0) > count:
-            raise RuntimeError(f"asked for {count} BLAS threads, the library uses {max(used)}")
-        yield
 
 
 def seconds_of(function: Callable[[], object]) -> float:

@@ -14,7 +14,6 @@ from benchmarks.common import (
     at_least,
     at_most,
     best_alternating,
-    blas_threads,
     orl,
     parser,
     print_table,
@@ -23,6 +22,7 @@ from semf_core.model import preset
 from semf_core.problem import make_problem
 from semf_core.sets import Nonnegative, Sparse, StructureSet
 from semf_core.solvers import ADMM, Limits, Problem, Run, Solver
+from semf_core.threads import blas_threads
 
 WARM_UP = 20
 """Iterations before the timing starts: supports have formed, buffers are there."""

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.common import ORL_RANK, Array, Row, at_most, blas_threads, orl, parser, print_table
+from benchmarks.common import ORL_RANK, Array, Row, at_most, orl, parser, print_table
 from semf_core import factorize
 from semf_core.sets import Nonnegative
+from semf_core.threads import blas_threads
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "scale-following penalties, c = 0.1, γ = 1.5": {"penalty": "scale", "scale": 0.1, "gamma": 1.5},

@@ -6,9 +6,10 @@ import sys
 import time
 from dataclasses import dataclass
 
-from benchmarks.common import ORL_RANK, Array, Row, at_least, at_most, blas_threads, is_real, orl, parser, print_table
+from benchmarks.common import ORL_RANK, Array, Row, at_least, at_most, is_real, orl, parser, print_table
 from semf_core import factorize
 from semf_core.sets import Nonnegative, Sparse
+from semf_core.threads import blas_threads
 
 CPU_SECONDS = 20.0
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import ORL_RANK, REPOSITORY, Array, Row, at_most, blas_threads, orl, parser, print_table
+from benchmarks.common import ORL_RANK, REPOSITORY, Array, Row, at_most, orl, parser, print_table
 from semf_core import factorize
 from semf_core.sets import Nonnegative, Sparse
+from semf_core.threads import blas_threads
 
 NAMES = ("pyproximal", "proxmin")
 SHARE = 0.33

@@ -18,7 +18,10 @@ SESSIONS = 10
 WARM_MINUTES = 2.0
 SHARE = 0.3
 """Of a short soak, how much counts as warm-up."""
-ALIVE = ("Running", "Paused", "Waiting", "Queued")
+ITERATIONS = 20_000
+"""Of one run, some 15 s of one core: then it is the turn of another, and its visitor starts it again."""
+ALIVE = ("Running", "Paused", "Queued", "Finished")
+Present = Sequence[tuple[RunHandle, Visitor]]
 
 
 def memory_mb(process: int) -> float:
@@ -30,30 +33,33 @@ def memory_mb(process: int) -> float:
 
 
 def arrive(made: Studio) -> tuple[RunHandle, Visitor]:
-    """One more browser, with a run that does not end by itself."""
-    run = make_run(made.server.home, endless())
+    """One more browser, with a run of its own."""
+    run = make_run(made.server.home, endless(ITERATIONS))
     visitor = made.visitor(f"/run?run={run.id}&key={run.key}")
     visitor.page.wait_for_selector(LIVE)
     visitor.press("Resume")
     return run, visitor
 
 
-def stroll(visitor: Visitor, run: RunHandle, turn: int) -> None:
-    """What a visitor does from time to time: look back, leave for another page and return, reload, pause and play."""
+def stroll(visitor: Visitor, turn: int) -> None:
+    """What a visitor does from time to time: look back, go to another page and return, reload, pause and play, start again."""
     page = visitor.page
-    action = turn % 4
-    if action == 0:
+    if page.locator(".semf-state").inner_text().startswith("Finished"):
+        visitor.press("Reset")
+        visitor.state_is("Paused")
+        visitor.press("Play")
+    elif turn % 4 == 0:
         slide = "e => { e.value = e.max / 2; e.dispatchEvent(new Event('input')); }"
         page.locator(".semf-scrubber input[type=range]").evaluate(slide)
         page.locator(".semf-follow input").check()
-    elif action == 1:
+    elif turn % 4 == 1:
         page.get_by_role("link", name="Model").first.click()
         page.wait_for_url("**/model*")
         page.get_by_role("link", name="Run").first.click()
         page.wait_for_url("**/run?run=*")
-    elif action == 2:
+    elif turn % 4 == 2:
         page.reload()
-    elif page.locator("button:enabled", has_text="Pause").count():
+    elif page.get_by_role("button", name="Pause", exact=True, disabled=False).count():
         visitor.press("Pause")
         visitor.state_is("Paused")
         visitor.press("Play")
@@ -65,13 +71,15 @@ def soak(
 ) -> tuple[list[tuple[float, float]], list[str]]:
     """Let all of them stroll until the time is over; (minute, memory) again and again, and what went wrong."""
     assert made.server.process is not None
-    began, memory, wrong = time.monotonic(), [], []
-    for turn, (run, visitor) in zip(itertools.count(), itertools.cycle(present)):
+    memory: list[tuple[float, float]] = []
+    wrong: list[str] = []
+    began = time.monotonic()
+    for turn, (_, visitor) in enumerate(itertools.cycle(present)):
         minute = (time.monotonic() - began) / 60
         if minute > minutes:
             return memory, wrong
         try:
-            stroll(visitor, run, turn // len(present) + turn)
+            stroll(visitor, turn // len(present) + turn)
         except Exception as problem:
             wrong.append(f"minute {minute:.1f}: {str(problem).splitlines()[0]}")
         wrong += [f"minute {minute:.1f}: {text}" for text in visitor.complaints()]
@@ -80,14 +88,10 @@ def soak(
     raise AssertionError("a cycle has no end")
 
 
-def lost(made: Studio, present: Sequence[tuple[RunHandle, Visitor]], counts: Sequence[int]) -> list[str]:
-    """Runs that are in no state to go on, or have not gone on since they began."""
-    found = []
-    for (run, visitor), before in zip(present, counts, strict=True):
-        state = visitor.page.locator(".semf-state").inner_text()
-        if not state.startswith(ALIVE) or iterations(made, run) <= before:
-            found.append(state)
-    return found
+def lost(present: Present) -> list[str]:
+    """What is said of runs that are in no state to go on."""
+    said = [visitor.page.locator(".semf-state").inner_text() for _, visitor in present]
+    return [text for text in said if not text.startswith(ALIVE)]
 
 
 def iterations(made: Studio, run: RunHandle) -> int:
@@ -111,10 +115,9 @@ def main(argv: list[str] | None = None) -> None:
     minutes = chosen.minutes or (2.0 if chosen.quick else 10.0)
     with studio() as made:
         present = [arrive(made) for _ in range(SESSIONS)]
-        counts = [iterations(made, run) for run, _ in present]
         memory, wrong = soak(made, present, minutes)
         refreshes = [visitor.page.evaluate(REFRESHES) for _, visitor in present]
-        gone = lost(made, present, counts)
+        gone = lost(present)
         done = [iterations(made, run) for run, _ in present]
         failures = [problem for _, visitor in present for problem in visitor.problems]
     rows = [
@@ -124,7 +127,7 @@ def main(argv: list[str] | None = None) -> None:
         ),
         at_most("lost runs", len(gone), 0, form="{:.0f}", note="; ".join(gone)[:200]),
         growth_row(memory, minutes),
-        Row("iterations of the runs", f"{min(done)} to {max(done)}", note="two run at a time, the others wait their turn"),
+        Row("iterations of the runs", f"{min(done)} to {max(done)}", note="since each was last started; two run at a time"),
         Row("refreshes of the pages since they were last opened", f"{min(refreshes)} to {max(refreshes)}"),
     ]
     print_table(f"Soak: {SESSIONS} browsers, {minutes:g} minutes", rows, f"{len(memory)} visits.")

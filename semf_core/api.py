@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from semf_core.parameters import InvalidInput, Param, params_of
 from semf_core.problem import ScaleAmbiguityWarning, make_problem, scale_warning
 from semf_core.result import Result, make_result
 from semf_core.sets import StructureSet, combine
 from semf_core.solvers import SOLVERS, Limits, Run, Solver
+from semf_core.threads import blas_threads
 
 DATA_OPTIONS = ("mask", "dtype", "start_factors")
 SEED = Param("integer", 0, low=0, high=2**63 - 1, help="number from which all randomness follows", name="seed")
@@ -47,7 +46,7 @@ def factorize(
     sentence = scale_warning(*sets)
     if sentence:
         warnings.warn(sentence, ScaleAmbiguityWarning, stacklevel=2)
-    with threadpool_limits(THREADS.check(threads), user_api="blas"):
+    with blas_threads(THREADS.check(threads)):
         run = Run(problem, algorithm, limits, SEED.check(seed)).finish(callback)
         return make_result(run, *sets)
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from semf_core.api import SEED, THREADS
@@ -24,6 +23,7 @@ from semf_core.result import Result, make_result
 from semf_core.scores import truth_scores
 from semf_core.sets import SETS
 from semf_core.solvers import ADMM, COLUMNS, Limits, Run
+from semf_core.threads import blas_threads
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,7 +92,7 @@ def _run(options: argparse.Namespace) -> int:
     dataset = spec.dataset.load()
     for sentence in spec.warnings():
         print(f"semf: warning: {sentence}", file=sys.stderr)
-    with threadpool_limits(THREADS.parse(options.threads), user_api="blas"), warnings.catch_warnings():
+    with blas_threads(THREADS.parse(options.threads)), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         run = spec.run(dataset)
         with tqdm(total=spec.limits.max_iter, unit="it", disable=not sys.stderr.isatty(), leave=False) as bar:

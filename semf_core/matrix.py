@@ -127,7 +127,6 @@ class SparseMatrix(DataMatrix):
 
     def __post_init__(self) -> None:
         self.shape = self.array.shape
-        self.array = self.array.astype(self.dtype)
         self.transposed = self.array.T.tocsr()
 
     def right(self, Y: Array, Xt: Array) -> Array:
@@ -163,16 +162,25 @@ class MaskedMatrix(DataMatrix):
     """
 
     full: DenseMatrix
-    observed: Array
+    mask: Array | None
+    """False where an entry is missing; NaN entries are missing in any case."""
     identity = False
 
     def __post_init__(self) -> None:
         self.shape, self.dtype = self.full.shape, self.full.dtype
 
+    def _observed_blocks(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Blocks of rows, and where they are observed."""
+        for rows, block in self.full.blocks():
+            observed = np.isfinite(block)
+            if self.mask is not None:
+                observed &= self.mask[rows]
+            yield rows, block, observed
+
     def _residual_blocks(self, Xt: Array, Y: Array) -> Iterator[tuple[slice, Array]]:
         """M − XY where M is observed, zero elsewhere, in blocks of rows."""
-        for rows, block in self.full.blocks():
-            yield rows, np.where(self.observed[rows], block - Xt[:, rows].T @ Y, 0).astype(self.dtype, copy=False)
+        for rows, block, observed in self._observed_blocks():
+            yield rows, np.where(observed, block - Xt[:, rows].T @ Y, 0).astype(self.dtype, copy=False)
 
     def right(self, Y: Array, Xt: Array) -> Array:
         out = (Y @ Y.T) @ Xt
@@ -190,7 +198,11 @@ class MaskedMatrix(DataMatrix):
         return float(np.sqrt(sum(float(np.vdot(d, d)) for _, d in self._residual_blocks(Xt, Y))))
 
     def _norm_squared(self) -> float:
-        return sum(float(np.square(b, where=self.observed[r], out=np.zeros_like(b)).sum()) for r, b in self.full.blocks())
+        return sum(float(np.square(block[observed]).sum()) for _, block, observed in self._observed_blocks())
+
+    def missing(self) -> int:
+        """Number of missing entries."""
+        return sum(int(observed.size - np.count_nonzero(observed)) for *_, observed in self._observed_blocks())
 
 
 def as_data_matrix(M: Any, mask: Any = None, dtype: str | None = None) -> DataMatrix:
@@ -207,18 +219,18 @@ def as_data_matrix(M: Any, mask: Any = None, dtype: str | None = None) -> DataMa
     if array.size == 0:
         raise InvalidInput("M", f"is empty (shape {array.shape})")
     working = np.dtype(dtype or (array.dtype if array.dtype in (np.float32, np.float64) else np.float64))
-    if not isinstance(array, np.memmap):
+    contiguous = array.flags.c_contiguous or array.flags.f_contiguous
+    if not isinstance(array, np.memmap) and (array.dtype != working or not contiguous):
         array = np.ascontiguousarray(array, dtype=working)
     dense = DenseMatrix(array, working)
-    missing = _scan(dense)
-    if mask is None and not missing:
+    has_nan = _scan(dense)
+    if mask is None and not has_nan:
         return dense
-    observed = np.isfinite(array) if mask is None else _checked_mask(mask, array)
-    if not observed.any():
+    masked = MaskedMatrix(dense, None if mask is None else _checked_mask(mask, array))
+    missing = masked.missing()
+    if missing == array.size:
         raise InvalidInput("M", "has no observed entry")
-    if mask is None or missing:
-        dense = DenseMatrix(np.where(observed, array, 0).astype(working), working)
-    return MaskedMatrix(dense, observed) if not observed.all() else dense
+    return masked if missing else dense
 
 
 def _scan(dense: DenseMatrix) -> bool:
@@ -238,8 +250,7 @@ def _checked_mask(mask: Any, array: Array) -> Array:
         raise InvalidInput("mask", f"has shape {observed.shape}, but M is {array.shape[0]}×{array.shape[1]}")
     if not np.isin(observed, (0, 1)).all():
         raise InvalidInput("mask", "must hold only true (observed) and false (missing)")
-    observed = observed.astype(bool)
-    return observed & np.isfinite(array)
+    return observed.astype(bool, copy=False)
 
 
 def _sparse(M: Any, mask: Any, dtype: str | None) -> SparseMatrix:
@@ -250,7 +261,7 @@ def _sparse(M: Any, mask: Any, dtype: str | None) -> SparseMatrix:
     if 0 in M.shape or len(M.shape) != 2:
         raise InvalidInput("M", f"is empty or not a matrix (shape {M.shape})")
     working = np.dtype(dtype or (M.dtype if M.dtype in (np.float32, np.float64) else np.float64))
-    array = sp.csr_array(M).astype(working)
+    array = sp.csr_array(M).astype(working, copy=False)
     if not np.isfinite(array.data).all():
         raise InvalidInput("M", "a sparse M must not hold NaN or infinite entries")
     return SparseMatrix(array, working)

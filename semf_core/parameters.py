@@ -29,6 +29,9 @@ class InvalidInput(ValueError):
         self.field = field
         self.message = message
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.field, self.message)
+
 
 @dataclass(frozen=True)
 class Param:

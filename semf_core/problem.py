@@ -16,6 +16,10 @@ MAX_RANK = 4096
 """The p×p systems are solved densely at every iteration."""
 
 
+WORTHWHILE = 0.8
+"""Zero rows and columns are left out if at most this fraction of M remains: the rest has to be copied."""
+
+
 class ScaleAmbiguityWarning(UserWarning):
     """A bound on the size of one factor alone has no effect."""
 
@@ -100,6 +104,8 @@ def _without_zeros(
     rows, columns = matrix.live()
     restricted_x = x_set.restricted(rows, 0, (m, rank)) if 0 < len(rows) < m else None
     restricted_y = y_set.restricted(columns, 1, (rank, n)) if 0 < len(columns) < n else None
+    if len(rows) * len(columns) > WORTHWHILE * m * n:
+        restricted_x = restricted_y = None
     kept_rows = rows if restricted_x is not None else None
     kept_columns = columns if restricted_y is not None else None
     if kept_rows is not None or kept_columns is not None:

@@ -126,7 +126,10 @@ class ADMM(Solver):
         Xt += right
         Xt -= Lam
         solve_shifted(YYt, alpha, Xt)  # (8a)
-        Ut[:] = problem.x_set.project((Xt + Lam / alpha).T).T  # (7c), which needs X alone
+        spare_x, spare_y = self._spare_buffers(state)
+        np.divide(Lam, alpha, out=spare_x)
+        spare_x += Xt
+        Ut[:] = problem.x_set.project(spare_x.T).T  # (7c), which needs X alone
 
         left = M.left(W, Xt, state.Y)
         XtX = Xt @ Xt.T
@@ -137,12 +140,14 @@ class ADMM(Solver):
         Y += left[:p]
         Y -= Pi
         solve_shifted(XtX, beta, Y)  # (8b)
-        V[:] = problem.y_set.project(Y + Pi / beta)  # (7d)
+        np.divide(Pi, beta, out=spare_y)
+        spare_y += Y
+        V[:] = problem.y_set.project(spare_y)  # (7d)
 
-        gap_x = _ascend(Lam, Xt, Ut, self.gamma * alpha)  # (7e)
-        gap_y = _ascend(Pi, Y, V, self.gamma * beta)  # (7f)
+        gap_x = _ascend(Lam, Xt, Ut, self.gamma * alpha, spare_x)  # (7e)
+        gap_y = _ascend(Pi, Y, V, self.gamma * beta, spare_y)  # (7f)
         YYt = Y @ Y.T
-        change = max(_relative_change(Xt, state.W[:p]), _relative_change(Y, state.Z[:p]))
+        change = max(_relative_change(Xt, state.W[:p], spare_x), _relative_change(Y, state.Z[:p], spare_y))
         residual_xy = M.residual_from(Xt, Y, left[:p], XtX, YYt)
         residual_uv = M.residual_from(Ut, V, left[p:], Ut @ Ut.T, V @ V.T)
 
@@ -193,6 +198,13 @@ class ADMM(Solver):
         )
 
     @staticmethod
+    def _spare_buffers(state: State) -> tuple[Array, Array]:
+        """Working memory of the size of X and of Y, the same at every iteration."""
+        if "spare" not in state.scratch:
+            state.scratch["spare"] = (np.empty_like(state.arrays["Lam"]), np.empty_like(state.arrays["Pi"]))
+        return state.scratch["spare"]
+
+    @staticmethod
     def _free_buffers(state: State) -> tuple[Array, Array]:
         """Buffers that hold neither the current factors nor those kept as the best."""
         pool = state.scratch.setdefault("pool", [])
@@ -218,16 +230,16 @@ def solve_shifted(gram: Array, shift: float, rows: Array) -> None:
     trsm(1.0, factor, rows.T, side=1, lower=1, trans_a=0, overwrite_b=1)
 
 
-def _ascend(multiplier: Array, free: Array, projected: Array, step: float) -> float:
+def _ascend(multiplier: Array, free: Array, projected: Array, step: float, spare: Array) -> float:
     """multiplier += step·(free − projected); returns ‖free − projected‖."""
-    gap = free - projected
+    gap = np.subtract(free, projected, out=spare)
     norm = float(np.sqrt(np.vdot(gap, gap)))
     gap *= step
     multiplier += gap
     return norm
 
 
-def _relative_change(new: Array, old: Array) -> float:
-    difference = new - old
+def _relative_change(new: Array, old: Array, spare: Array) -> float:
+    difference = np.subtract(new, old, out=spare)
     size = float(np.vdot(old, old))
     return float(np.sqrt(np.vdot(difference, difference) / size)) if size > 0 else np.inf
