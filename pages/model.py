@@ -26,7 +26,10 @@ def data_or_reason() -> session.Loaded | None:
 with guarded():
     st.title("Model", anchor=False)
     st.html(modelling.FORMULAS)
-    st.markdown("Say what the factors must look like. Every constraint is enforced exactly on the answer, column by column.")
+    st.markdown(
+        "Say what the factors must look like. Every constraint is enforced on the answer, not merely encouraged. "
+        "Formulas count from 1, fields from 0."
+    )
     if running.EDITING in st.session_state:
         st.info("You are changing the model of a run. Go back to it to continue with the change.", icon=":material/edit:")
         places.link("run", "Back to the run")

@@ -128,7 +128,7 @@ def change(status: RunStatus, key: str) -> None:
     """New penalties from here on, or the way to the constraints."""
     rows = get_service().scalars(status.id, max(0, status.iterations - 1))
     now = {name: float(rows[-1][COLUMNS.index(name)]) if len(rows) else 1.0 for name in ("alpha", "beta")}
-    st.markdown("The run goes on from its current factors; the change is marked on the chart.")
+    st.markdown("The change takes effect from the current factors and is marked on the chart.")
     with st.form("penalties", border=False):
         alpha = st.text_input("α, the penalty on X − U", f"{now['alpha']:.4g}")
         beta = st.text_input("β, the penalty on Y − V", f"{now['beta']:.4g}")
