@@ -25,9 +25,9 @@ CONNECT_SECONDS = 20
 class DaskExecutor:
     """Cells as tasks of a cluster. Dask starts a cell again whose worker has gone; it is recorded once."""
 
-    def __init__(self, address: str, home: Path | None = None) -> None:
+    def __init__(self, address: str, home: Path | None = None, timeout: float = CONNECT_SECONDS) -> None:
         try:
-            self._client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+            self._client = distributed.Client(address, timeout=timeout, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InvalidInput("SEMF_DASK", f"no scheduler answers at {address} ({error}); check the address") from None
         self._home = home or default_home()

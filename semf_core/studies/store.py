@@ -30,7 +30,8 @@ WAITING, CLAIMED, DONE, FAILED = range(4)
 SCHEMA = """
 CREATE TABLE cells (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL, turn INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0,
-  owner TEXT, began REAL, ended REAL, seconds REAL, result TEXT, error TEXT, lost INTEGER NOT NULL DEFAULT 0
+  owner TEXT, began REAL, ended REAL, seconds REAL, result TEXT, error TEXT, lost INTEGER NOT NULL DEFAULT 0,
+  claims INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX by_state ON cells (state, turn);
 CREATE TABLE kept (number INTEGER PRIMARY KEY, content TEXT NOT NULL);
@@ -190,7 +191,7 @@ class StudyStore:
             found = base.execute("SELECT number FROM cells WHERE state=0 ORDER BY turn LIMIT ?", (count,)).fetchall()
             numbers = [number for (number,) in found]
             values = [(token, time.time(), n) for n in numbers]
-            base.executemany("UPDATE cells SET state=1, owner=?, began=? WHERE number=?", values)
+            base.executemany("UPDATE cells SET state=1, owner=?, began=?, claims=claims+1 WHERE number=?", values)
         return numbers
 
     def release(self, numbers: Iterable[int], token: str) -> None:

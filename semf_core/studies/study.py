@@ -85,7 +85,7 @@ class Study:
             if "preset" in axis.paths:
                 raise InvalidInput(axis.name, "an axis of presets must be the first, because it replaces the whole model")
         for view in self.views:
-            view.check(self.axes, [m.key for m in self.measures])
+            view.check(self.axes, self.measures)
         if self.count > MOST_CELLS:
             raise InvalidInput("axes", f"make {self.count:,} cells; {MOST_CELLS:,} is the most")
 

@@ -49,7 +49,7 @@ class DataChanges(Parametrized):
             return Prepared(dataset)
         if sparse.issparse(dataset.data):
             raise InvalidInput("data", "noise and held-out entries need a dense matrix; this one is sparse")
-        data = np.array(dataset.data, dtype=float)
+        data = np.array(dataset.data, dtype=float, order="C")  # so that ravel() below is a view
         if self.snr_db is not None:
             data += noise_at(np.nan_to_num(data), self.snr_db, for_noise)
         if not self.held_out:

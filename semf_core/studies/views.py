@@ -15,6 +15,7 @@ import numpy as np
 from semf_core.parameters import InvalidInput, Parametrized, param
 from semf_core.registry import Registry
 from semf_core.studies.axes import Axis
+from semf_core.studies.measures import Measure
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
@@ -100,9 +101,9 @@ class View(Parametrized):
     def split(self) -> tuple[str, ...]:
         return tuple(name for name in self.by.split("+") if name)
 
-    def check(self, axes: Sequence[Axis], keys: Sequence[str]) -> None:
+    def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
         """Refuse a view of what the study does not have."""
-        names = [a.name for a in axes]
+        names, keys = [a.name for a in axes], [m.key for m in measures]
         for name in self.axes():
             if name not in names:
                 raise InvalidInput("views", f"{self.name} shows the axis {name!r}, but the study has {', '.join(names)}")
@@ -145,6 +146,11 @@ class Rates(View):
     """Shares of success with Wilson's 95 % confidence interval."""
 
     name, title = "rates", "Success rates"
+
+    def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
+        super().check(axes, measures)
+        if not any(m.key == self.measure and m.yes_no for m in measures):
+            raise InvalidInput("views", f"{self.measure!r} is not a yes or no, so it has no rate; draw a curve of it")
 
     def draw(self, table: ResultTable) -> Drawing:
         return self._drawing(table, table.title_of(self.measure), series=self._series(table, wilson))
@@ -230,8 +236,8 @@ class HeatMap(View):
 
     statistic: str = param("choice", "mean", choices=("mean", "median"), help="how repetitions are summed up")
 
-    def check(self, axes: Sequence[Axis], keys: Sequence[str]) -> None:
-        super().check(axes, keys)
+    def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
+        super().check(axes, measures)
         if len(self.split()) != 1:
             raise InvalidInput("views", "a heat map needs a second axis: name it with `by`")
 
