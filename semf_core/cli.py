@@ -97,7 +97,7 @@ def _run(options: argparse.Namespace) -> int:
         run = spec.run(dataset)
         with tqdm(total=spec.limits.max_iter, unit="it", disable=not sys.stderr.isatty(), leave=False) as bar:
             run.finish(_progress(bar))
-        result = make_result(run, spec.x_set, spec.y_set)
+        result = make_result(run)
     summary = summarise(spec, dataset, result)
     if options.out:
         store(Path(options.out), spec, result)
