@@ -204,7 +204,7 @@ def _complete(problem: Problem, title: str) -> None:
 
 def _dense(problem: Problem, title: str) -> None:
     if not isinstance(problem.matrix, DenseMatrix):
-        raise InvalidInput("solver", f"{title} needs a dense matrix without missing entries; SeMF takes sparse and incomplete ones")
+        raise InvalidInput("solver", f"{title} needs a dense, complete matrix; SeMF takes sparse and incomplete ones")
 
 
 def _nonnegative(problem: Problem, title: str) -> None:

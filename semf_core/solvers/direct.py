@@ -41,9 +41,9 @@ class Direct(Solver):
         return self._placed(problem, state, self.begin(problem, rng, state))
 
     def step(self, problem: Problem, state: State) -> State:
-        before, p = (state.W, state.Z), state.rank
+        W, Z = state.W, state.Z
         state = self._placed(problem, state, self.update(problem, state))
-        state.numbers["change"] = max(_relative_change(new[:p], old[:p]) for new, old in zip((state.W, state.Z), before, strict=True))
+        state.numbers["change"] = max(_relative_change(state.W, W), _relative_change(state.Z, Z))
         state.numbers["steps"] += 1
         return state
 
