@@ -108,8 +108,9 @@ def test_the_atlas_finds_the_solutions_that_were_planted():
 
 
 def test_the_atlas_of_a_real_study(tmp_path):
-    base = BASE | {"limits": {"max_iter": 400, "kick": True}, "solver": {"name": "semf", "start": "normal", "alpha0": 1, "beta0": 0.1}}
-    study = small(base=base, axes=[{"path": "rank", "values": [3, 4]}, {"path": "seed", "range": [0, 3]}], views=[], keep=["factors"])
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "seed", "range": [0, 3]}]
+    base = BASE | {"limits": {"max_iter": 400, "kick": True}}
+    study = small(base=base, axes=axes, views=[], keep=["factors"])
     store = StudyStore.create(study, tmp_path)
     run_study(store, LocalExecutor(1, tmp_path))
     atlas = atlas_of(store, [3, 4, 5])

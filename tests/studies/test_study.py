@@ -37,7 +37,8 @@ def test_the_id_does_not_depend_on_the_spelling_or_on_texts():
 
 
 def test_round_trip_keeps_everything():
-    study = small(keep=["factors"], claim={"source": "A paper", "text": "It works."}, sizes={"quick": {"axes": {"rank": {"values": [2]}}}})
+    sizes = {"quick": {"axes": {"rank": {"values": [2]}}}}
+    study = small(keep=["factors"], claim={"source": "A paper", "text": "It works."}, sizes=sizes)
     again = Study.from_dict(json.loads(json.dumps(study.to_dict())))
     assert again.to_dict() == study.to_dict() and again.id == study.id
 
