@@ -11,13 +11,11 @@ from scipy.spatial.distance import squareform
 
 from semf_core import metrics
 from semf_core.studies.store import StudyStore
-from semf_core.studies.work import unpacked
+from semf_core.studies.views import SIMILAR
 
 Array = np.ndarray
 SAME = 0.95
 """Runs whose components match with this mean cosine are the same solution."""
-SIMILAR = 0.05
-"""Solutions within 5 % of the best error fit equally well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +55,6 @@ class Atlas:
     """Best error first."""
 
 
-def agreement(A: Array, B: Array) -> float:
-    """Mean |cosine| of the components under the best one-to-one matching: 1 for equal solutions."""
-    return float(np.abs(metrics.match_parts(B, A).cosines).mean())
-
-
 def make_atlas(factors: Sequence[Array], errors: Array, runs: Sequence[int] | None = None) -> Atlas:
     """The atlas of the components (columns of U) of several runs with their errors."""
     errors = np.asarray(errors, dtype=float)
@@ -86,7 +79,7 @@ def _solutions(factors: Sequence[Array], errors: Array, near: Array, cosines: Ar
         distances = np.zeros((count, count))
         for i in range(count):
             for j in range(i):
-                distances[i, j] = distances[j, i] = max(0.0, 1 - agreement(factors[i], factors[j]))
+                distances[i, j] = distances[j, i] = max(0.0, 1 - metrics.agreement(factors[i], factors[j]))
         labels = fcluster(linkage(squareform(distances), "average"), 1 - SAME, "distance")
     found = []
     for label in np.unique(labels):
@@ -97,32 +90,9 @@ def _solutions(factors: Sequence[Array], errors: Array, near: Array, cosines: Ar
     return tuple(sorted(found, key=lambda s: s.error))
 
 
-def mean_agreement(factors: Sequence[Array]) -> float:
-    """Mean agreement over all pairs of runs; NaN for a single run."""
-    pairs = [agreement(factors[i], factors[j]) for i in range(len(factors)) for j in range(i)]
-    return float(np.mean(pairs)) if pairs else float("nan")
-
-
 def atlas_of(store: StudyStore, numbers: Sequence[int] | None = None, key: str = "relative_error") -> Atlas | None:
     """The atlas of the finished cells of a study (or of some of them) that kept their factors; None if there are none."""
-    factors = stored_components(store, numbers)
+    factors = store.components(numbers)
     errors = store.table().columns[key]
     kept = [n for n in factors if not np.isnan(errors[n])]
     return make_atlas([factors[n] for n in kept], errors[kept], kept) if kept else None
-
-
-def stored_components(store: StudyStore, numbers: Sequence[int] | None = None) -> dict[int, Array]:
-    """U of the cells that kept it."""
-    arrays = {n: unpacked(text) for n, text in sorted(store.kept(numbers).items())}
-    return {n: kept["U"].astype(float) for n, kept in arrays.items() if "U" in kept}
-
-
-def stability_over(store: StudyStore, axis: str) -> dict[str, float]:
-    """Mean agreement of the runs at each position of an axis: how well the data determine that many components."""
-    study = store.study()
-    cells = store.table(study).arranged_cells((axis,))
-    components = stored_components(store)
-    found = {}
-    for label, numbers in zip(study.axis(axis).labels, cells, strict=True):
-        found[label] = mean_agreement([components[int(n)] for n in numbers if int(n) in components])
-    return found

@@ -23,9 +23,11 @@ from semf_core.parameters import InvalidInput
 from semf_core.runs.files import locked, read_json, try_lock, write_json
 from semf_core.runs.home import default_home
 from semf_core.runs.ids import checked_id
+from semf_core.studies.keeping import unpacked
 from semf_core.studies.study import Study
 from semf_core.studies.tables import ResultTable
 
+Array = np.ndarray
 WAITING, CLAIMED, DONE, FAILED = range(4)
 SCHEMA = """
 CREATE TABLE cells (
@@ -274,7 +276,7 @@ class StudyStore:
             columns[measure.key] = column
         done = np.zeros(study.count, dtype=bool)
         done[numbers] = True
-        return ResultTable(study.axes, study.measures, columns, done)
+        return ResultTable(study.axes, study.measures, columns, done, self.components)
 
     def failures(self, most: int = 20) -> list[tuple[int, str]]:
         """Cells without a result, and why."""
@@ -288,6 +290,11 @@ class StudyStore:
                 return dict(base.execute("SELECT number, content FROM kept").fetchall())
             found = [base.execute("SELECT number, content FROM kept WHERE number=?", (int(n),)).fetchone() for n in numbers]
             return dict(row for row in found if row)
+
+    def components(self, numbers: Sequence[int] | None = None) -> dict[int, Array]:
+        """U of the cells (all, if none are named) that kept it."""
+        arrays = {n: unpacked(text) for n, text in sorted(self.kept(numbers).items())}
+        return {n: kept["U"].astype(float) for n, kept in arrays.items() if "U" in kept}
 
     def created(self) -> float:
         return float(self.notes().get("created", 0))

@@ -17,12 +17,12 @@ import numpy as np
 from semf_core.datasets import DatasetSource
 from semf_core.parameters import InvalidInput
 from semf_core.studies.axes import Axis, axis_from_dict, changed, preset_form
+from semf_core.studies.keeping import KEEPS
 from semf_core.studies.measures import Measure, measure_form, measures_from_form
 from semf_core.studies.trials import Trial, trial_id
 from semf_core.studies.views import View, views_from_form
 
 FIELDS = ("name", "title", "summary", "base", "axes", "measures", "views", "claim", "keep", "sizes", "size")
-KEEPS = ("factors", "history")
 MOST_CELLS = 200_000
 
 

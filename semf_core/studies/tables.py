@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,8 @@ class ResultTable:
     columns: Mapping[str, Array]
     done: Array
     """Which cells have a result."""
+    components: Callable[[Sequence[int]], Mapping[int, Array]] = lambda numbers: {}
+    """U of those of some cells that kept it: only some views ask for it."""
 
     @property
     def shape(self) -> tuple[int, ...]:

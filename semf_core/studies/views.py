@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from semf_core import metrics
 from semf_core.parameters import InvalidInput, Parametrized, param
 from semf_core.registry import Registry
 from semf_core.studies.axes import Axis
@@ -20,6 +21,8 @@ from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
 CONFIDENCE = 0.95
+SIMILAR = 0.05
+"""Solutions within 5 % of the best error fit equally well."""
 
 
 @dataclass(frozen=True)
@@ -264,6 +267,40 @@ class Table(Curve):
     name, title = "table", "Table"
 
     band: str = param("choice", "deviation", choices=("quartiles", "deviation", "error"), help="what follows the ±")
+
+
+@VIEWS.register
+@dataclass(frozen=True, eq=False)
+class Stability(View):
+    """Mean |cosine| of matched components over all pairs of repetitions: how well the data determine them.
+
+    The band goes from the least to the best agreement. Only runs within 5 % of the best `measure` count.
+    """
+
+    name, title = "stability", "Stability of the components"
+
+    def draw(self, table: ResultTable) -> Drawing:
+        errors = table.arranged(self.measure, (*self.split(), self.x))
+        cells = table.arranged_cells((*self.split(), self.x))
+        axis, found = table.axis(self.x), []
+        numbers = axis.numbers()
+        for number, (label, points) in enumerate(self._lines(table)):
+            at = np.unravel_index(number, errors.shape[: len(self.split())]) if self.split() else ()
+            pairs = [self._agreements(table, errors[(*at, i)], cells[(*at, i)]) for i in range(len(points))]
+            summary = [(p.mean(), p.min(), p.max()) if len(p) else (np.nan,) * 3 for p in pairs]
+            middle, low, high = (np.array(c, dtype=float) for c in zip(*summary, strict=True))
+            counts = np.array([len(p) for p in points])
+            found.append(Series(label, axis.labels, tuple(numbers) if numbers else None, middle, low, high, counts))
+        return self._drawing(table, self.title, series=tuple(found))
+
+    @staticmethod
+    def _agreements(table: ResultTable, errors: Array, cells: Array) -> Array:
+        if np.isnan(errors).all():
+            return np.empty(0)
+        near = errors <= (1 + SIMILAR) * np.nanmin(errors)
+        components = list(table.components([int(n) for n in cells[near]]).values())
+        pairs = [metrics.agreement(A, B) for i, A in enumerate(components) for B in components[:i]]
+        return np.array(pairs)
 
 
 def wilson(values: Array) -> tuple[float, float, float]:

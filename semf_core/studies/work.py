@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.runs.caches import Recent
 from semf_core.runs.home import default_home
 from semf_core.runs.uploads import load_source
 from semf_core.runs.worker import ServerGone, in_words
-from semf_core.solvers import Run
+from semf_core.studies.keeping import packed
 from semf_core.studies.measures import Outcome, measured, measures_from_form
 from semf_core.studies.store import Finished
 from semf_core.studies.trials import Trial
 
 Order = dict[str, Any]
 """{"cell": number, "trial": …, "measures": […], "keep": […]}"""
-POINTS = 200
-"""Iterations that are kept of a history, log-spaced."""
 DATASETS: Recent[DatasetSource, Dataset] = Recent(4)
 
 
@@ -42,7 +36,7 @@ def carry_out(
     try:
         outcome = observe(Trial.from_dict(order["trial"]), go_on, dataset, home)
         values = measured(measures_from_form(order["measures"]), outcome)
-        kept = _kept(order["keep"], outcome)
+        kept = packed(order["keep"], outcome.run)
     except ServerGone:
         raise
     except Exception as error:  # a cell that breaks must not take the others with it
@@ -62,31 +56,3 @@ def observe(
         run = trial.run(prepared, go_on)
     U, V, _, _ = run.factors()
     return Outcome(trial, prepared, run, U, V)
-
-
-def _kept(names: Sequence[str], outcome: Outcome) -> str:
-    """Factors in single precision and a thinned history, as the text of an NPZ file; empty if nothing is wanted."""
-    arrays: dict[str, np.ndarray] = {}
-    if "factors" in names:
-        arrays |= {"U": outcome.U.astype(np.float32), "V": outcome.V.astype(np.float32)}
-    if "history" in names:
-        arrays |= thinned(outcome.run)
-    if not arrays:
-        return ""
-    stream = io.BytesIO()
-    np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-    return base64.b64encode(stream.getvalue()).decode()
-
-
-def thinned(run: Run) -> dict[str, np.ndarray]:
-    """‖M−XY‖ and ‖M−UV‖ at log-spaced iterations, the first and the last among them."""
-    last = run.iterations
-    kept = np.unique(np.geomspace(1, last, POINTS).astype(int)) - 1
-    history = run.history
-    return {"iteration": kept + 1, "residual_xy": history["residual_xy"][kept], "residual_uv": history["residual_uv"][kept]}
-
-
-def unpacked(kept: str) -> dict[str, np.ndarray]:
-    """The arrays that `carry_out` kept."""
-    with np.load(io.BytesIO(base64.b64decode(kept)), allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}

@@ -9,9 +9,10 @@ from semf_core.model import ModelSpec, preset
 from semf_core.parameters import InvalidInput
 from semf_core.studies import MEASURES, VIEWS, Study, Trial, axis_from_dict
 from semf_core.studies.axes import changed
+from semf_core.studies.keeping import unpacked
 from semf_core.studies.measures import measured, measures_from_form
 from semf_core.studies.trials import trial_id
-from semf_core.studies.work import carry_out, observe, order_of, unpacked
+from semf_core.studies.work import carry_out, observe, order_of
 
 from .common import BASE, small, small_form
 
