@@ -35,6 +35,7 @@ from semf_core.runs.store import Meta, Store, unknown_run
 from semf_core.runs.uploads import Upload, add_upload, load_source, remove_unused
 from semf_core.scores import truth_scores
 from semf_core.solvers import COLUMNS, Event
+from semf_core.studies.service import Studies
 
 Array = np.ndarray
 STEPS = Param("integer", 1, low=1, high=1_000_000, help="iterations to go on", name="steps")
@@ -105,6 +106,7 @@ class Service:
         slots = max_running or int(number_from_env("SEMF_MAX_RUNS", os.cpu_count() or 1, low=1))
         self._local_files = local_files
         self._store = Store(self.home)
+        self.studies = Studies(self.home, local_files)
         self._manager = Manager(self._store, slots)
         self._datasets: Recent[DatasetSource, Dataset] = Recent(4)
         self._specs: Recent[tuple[str, int, int], ModelSpec] = Recent(64)
