@@ -13,6 +13,8 @@ from pages.ui.places import ASSETS
 from pages.ui.words import CASES
 
 FOLDER = ASSETS / "live"
+INLINE = {"boot", "memory"}
+"""Entries of components, which Streamlit sends by itself."""
 
 
 def address(tail: str) -> str:
@@ -42,6 +44,11 @@ def _edition() -> str:
     for path in sorted(FOLDER.glob("*.js")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def modules() -> list[str]:
+    """Addresses of the scripts of the view."""
+    return [address(f"assets/{_edition()}/live/{path.name}") for path in sorted(FOLDER.glob("*.js")) if path.stem not in INLINE]
 
 
 def live_view(run_id: str, state: str, *, compact: bool = False, autoplay: bool = False, key: str = "live") -> None:

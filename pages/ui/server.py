@@ -16,12 +16,14 @@ from typing import Any
 
 import plotly
 from anyio import to_thread
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from pages.ui import feed
-from pages.ui.live import address, plotly_address
+from pages.ui.arrival import Hints, Shelf
+from pages.ui.live import address, modules, plotly_address
 from pages.ui.places import ASSETS
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
@@ -67,6 +69,10 @@ def routes() -> list[Route]:
         Route(address("assets/{edition}/{path:path}"), _asset),
         Route(address("live/{run_id}"), _live),
     ]
+
+
+def middleware() -> list[Middleware]:
+    return [Middleware(Hints, modules=modules()), Middleware(Shelf)]
 
 
 @contextlib.asynccontextmanager
