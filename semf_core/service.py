@@ -94,6 +94,13 @@ class QueueStatus:
     waiting: int
 
 
+def check_visitors_source(source: DatasetSource) -> None:
+    """Refuse what a visitor of a server may not ask for: its files, and data that would fill its memory."""
+    if isinstance(source, FileSource):
+        raise InvalidInput("dataset", "files of the server are not read; upload the file on the Data page instead")
+    source.check_entries(int(1e6 * number_from_env("SEMF_MAX_ENTRIES_MILLIONS", 20)))
+
+
 class Service:
     """Runs below a home folder. Any number of threads may use it; several services may share a home.
 
@@ -170,8 +177,8 @@ class Service:
 
     def _check(self, spec: ModelSpec) -> None:
         """Everything that can be refused is refused before a worker sees it."""
-        if isinstance(spec.dataset, FileSource) and not self._local_files:
-            raise InvalidInput("dataset", "a model cannot name a file of the server; upload the file instead")
+        if not self._local_files:
+            check_visitors_source(spec.dataset)
         spec.solver.check(spec.problem(self._dataset(spec.dataset)))
 
     # -- looking -----------------------------------------------------------------------------

@@ -74,10 +74,14 @@ def test_without_a_run_the_page_says_where_to_start(service):
 
 
 @pytest.mark.parametrize("run_id", ["nonsense", "../../etc/passwd", "A" * 22])
-def test_an_unknown_run_is_a_sentence(service, run_id):
-    page = open_run(run_id)
+def test_a_link_that_leads_nowhere_is_a_sentence_with_ways_on(service, run_id):
+    page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
+    page.query_params["run"] = run_id
+    page.switch_page("run.py").run()
     assert not page.exception
-    assert page.error[0].value.endswith(".")
+    assert page.error[0].value.startswith(("The run has an id", "There is no run")) and page.error[0].value.endswith(".")
+    assert any("No run is open" in m.value for m in page.markdown)
+    assert page.session_state[session.CURRENT] is None if session.CURRENT in page.session_state else True
 
 
 def test_the_owner_has_controls_and_a_viewer_has_none(service):
