@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from semf_core.datasets import Dataset
-from semf_core.exports import animation, tables
+from semf_core.exports import animation, report, tables
 from semf_core.exports.story import gather
 from semf_core.references import bibliography
 from semf_core.runs.folder import RunFolder
@@ -63,6 +63,7 @@ def _figures(folder: RunFolder, dataset: Dataset | None) -> bytes:
 
 
 _ALL = (
+    Export("html", "Report (one HTML file)", ".html", "text/html", report.html),
     Export("gif", "Animation (GIF)", ".gif", "image/gif", animation.gif),
     Export("webp", "Animation (WebP)", ".webp", "image/webp", animation.webp),
     Export("figures", "All figures (PNG and SVG in a ZIP)", "-figures.zip", "application/zip", _figures),
