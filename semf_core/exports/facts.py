@@ -14,19 +14,14 @@ from markupsafe import Markup
 
 import semf_core
 from semf_core import metrics
-from semf_core.exports.mathml import mathml
+from semf_core.exports.mathml import condition
 from semf_core.exports.story import Story
 from semf_core.parameters import Parametrized, params_of
 from semf_core.result import FEASIBLE
 from semf_core.scores import truth_words
 from semf_core.sets import StructureSet, members_of
 
-STOPS = {
-    "converged": "converged: the relative change (9) stayed below its tolerance",
-    "max_iter": "reached its largest number of iterations",
-    "cancelled": "stopped by hand",
-    "diverged": "diverged: a number was no longer finite",
-}
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,8 @@ def number(value: float) -> str:
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return f"{value:.4g}".replace("-", "−")
+    digits, _, exponent = f"{value:.4g}".partition("e")
+    return digits.replace("-", "−") + (f"·10{str(int(exponent)).translate(SUPERSCRIPT)}" if exponent else "")
 
 
 def badges(story: Story) -> list[dict[str, Any]]:
@@ -76,7 +72,7 @@ def outcome(story: Story) -> list[Fact]:
         Fact("Nonzeros of V", f"{100 * _filled(result.V):.3g} %", _spread(result.certificate.nonzeros_v, "sample")),
         Fact("Sparseness of U", number(float(metrics.hoyer_sparseness(result.U).mean())), "Hoyer's, mean over columns"),
         Fact("Overlap of U", number(metrics.overlap(result.U)), "average overlapping degree of its columns"),
-        Fact("Iterations", f"{result.iterations:,}", STOPS.get(result.stop_reason, result.stop_reason)),
+        Fact("Iterations", f"{result.iterations:,}", f"ended: {result.stop_reason}"),
         Fact("Starts", f"{result.starts:,}"),
         Fact("Time", f"{number(result.seconds)} s", _rate(result.iterations, result.seconds)),
     ]
@@ -123,7 +119,7 @@ def certificate(story: Story) -> list[Certified]:
         return []
     return [
         Certified(
-            factor, s.title or s.name, mathml(s.condition(factor)), number(v.value), number(v.relative), v.relative <= FEASIBLE
+            factor, s.title or s.name, condition(factor, s), number(v.value), number(v.relative), v.relative <= FEASIBLE
         )
         for (factor, s), v in zip(bound, measured, strict=True)
     ]

@@ -14,6 +14,7 @@ import numpy as np
 
 from semf_core import pictures
 from semf_core.exports.curves import EVENT_WORDS, SIGNS, panels
+from semf_core.exports.facts import number
 from semf_core.exports.story import Story, plain
 from semf_core.pictures import Picture
 from semf_core.runs.frames import FactorFrame
@@ -36,12 +37,12 @@ PALETTE_FROM, PALETTE_TO = 33, 33 + 12 + 768
 def payload(story: Story) -> dict[str, Any]:
     """Everything the script needs."""
     frames = frames_of(story)
-    stills = {"samples": cut(samples_of(story))} if story.dataset is not None and frames else {}
+    samples = samples_of(story) if frames else None
     return {
         "rank": story.spec.rank,
         "events": [[e.iteration, plain(EVENT_WORDS.get(e.kind, e.kind)), plain(e.text)] for e in story.events[-MOST_EVENTS:]],
         "frames": frames,
-        "stills": stills,
+        "stills": {} if samples is None else {"samples": cut(samples)},
         "tiles": story.basis(story.final.U).to_dict()["tiles"] if frames else [],
         "palettes": {theme: _palette(theme) for theme in ("light", "dark")},
         **_curves(story),
@@ -106,7 +107,7 @@ def _frame(story: Story, frame: FactorFrame, word: str) -> dict[str, Any]:
     words = [f"{word}iteration {frame.iteration:,}"]
     error = story.result.relative_error if word and story.result is not None else story.error_at(frame.iteration)
     if error is not None:
-        words.append(f"error {100 * error:.3g} %")
+        words.append(f"error {number(100 * error)} %")
     if story.dataset is not None:
         words += [badge["text"] for badge in truth_words(truth_scores(story.dataset, frame.U, story.spec.y_set))]
     return {"at": frame.iteration, "words": " · ".join(words), **_pictures(story, frame)}
@@ -119,9 +120,10 @@ def _pictures(story: Story, frame: FactorFrame) -> dict[str, tuple[str, str]]:
     return drawn
 
 
-def samples_of(story: Story) -> Picture:
-    """Some samples, their fit by the final factors, and the difference."""
-    assert story.dataset is not None
+def samples_of(story: Story) -> Picture | None:
+    """Some samples, their fit by the final factors, and the difference; None without the data."""
+    if story.dataset is None:
+        return None
     chosen = pictures.default_samples(story.dataset.shape[1])
     return pictures.samples(story.dataset.data, story.final.U, story.final.V, chosen, story.dataset.image_shape)
 

@@ -19,7 +19,7 @@ from semf_core.datasets import Dataset
 from semf_core.exports import facts
 from semf_core.exports.curves import COLOURS, EVENT_WORDS, SIGNS, panels
 from semf_core.exports.mathml import mathml, set_formula
-from semf_core.exports.payload import MOST_EVENTS, payload
+from semf_core.exports.payload import MOST_EVENTS, payload, samples_of
 from semf_core.exports.story import Story, gather
 from semf_core.pictures import RAMPS, default_samples, heat_map
 from semf_core.references import bibliography
@@ -27,7 +27,7 @@ from semf_core.runs.folder import RunFolder
 from semf_core.solvers import COLUMNS
 from semf_core.solvers.penalties import CASE_WORDS
 
-PROBLEM = r"\min_{X,\,Y}\; \|M - XY\|_F^2 \quad\text{subject to}\quad X \in \mathcal{X},\; Y \in \mathcal{Y}"
+PROBLEM = r"\underset{X,\,Y}{\min}\; \|M - XY\|_F^2 \quad\text{subject to}\quad X \in \mathcal{X},\; Y \in \mathcal{Y}"
 SPLIT = r"X = U \in \mathcal{X},\quad Y = V \in \mathcal{Y}"
 
 
@@ -57,7 +57,9 @@ def _content(story: Story) -> dict[str, Any]:
         "cases": _cases(story),
         "basis": story.basis(story.final.U) if frames else None,
         "coefficients": heat_map(story.final.V) if frames else None,
-        "samples": default_samples(story.dataset.shape[1]) if "samples" in sent["stills"] and story.dataset else (),
+        "samples": samples_of(story) if frames else None,
+        "chosen": default_samples(story.dataset.shape[1]) if story.dataset is not None else (),
+        "strips": story.image_shape is None,
         "grouped": story.groups is not None and story.image_shape is not None,
         "splits": story.splits,
         "without_data": story.dataset is None,
@@ -76,6 +78,7 @@ def _content(story: Story) -> dict[str, Any]:
         "certificate": facts.certificate(story),
         "result": story.result,
         "events": [(e.iteration, EVENT_WORDS.get(e.kind, e.kind), e.text) for e in story.events[-MOST_EVENTS:]],
+        "changed": any(e.kind in {"edit", "fork"} for e in story.events),
         "event_count": len(story.events),
         "code": python_code(spec),
         "model": readable_json(spec.to_dict()),
@@ -92,7 +95,9 @@ def _cases(story: Story) -> list[tuple[str, str]]:
 
 @cache
 def _environment() -> Environment:
-    return Environment(loader=PackageLoader("semf_core.exports", "page"), autoescape=True, undefined=StrictUndefined)
+    made = Environment(loader=PackageLoader("semf_core.exports", "page"), autoescape=True, undefined=StrictUndefined)
+    made.filters["number"] = facts.number
+    return made
 
 
 @cache

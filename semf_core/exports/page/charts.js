@@ -2,7 +2,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 const DASHES = { solid: "", dotted: "2 4", dashed: "7 4" };
-const MARGIN = { left: 54, right: 14, top: 10, bottom: 30 };
+const MARGIN = { left: 54, right: 22, top: 10, bottom: 30 };
 const CLICK = 5; // pixels of movement that are still a click
 
 function node(tag, attributes = {}, text = null) {
@@ -325,11 +325,13 @@ class Charts {
       const x = panel.scales.px(this.data.x[index]);
       panel.hover.setAttribute("x1", x);
       panel.hover.setAttribute("x2", x);
-      const rows = panel.scales.shown.map((line) => `${line.label.split(",")[0]} ${short(this.data.curves[line.column][index])}`);
+      const rows = panel.scales.shown.map((line) => `${line.label.split(",")[0]} = ${short(this.data.curves[line.column][index])}`);
       const decision = panel.name === "penalties" ? this.data.cases.find(([i]) => i === index) : null;
       if (decision) rows.push(this.data.words[decision[1]]);
-      panel.tip.textContent = [`iteration ${this.data.x[index].toLocaleString("en")}`, ...rows].join(" · ");
-      panel.tip.classList.toggle("right", x > panel.scales.width / 2);
+      panel.tip.textContent = [`iteration ${this.data.x[index].toLocaleString("en")}`, ...rows].join("\n");
+      const right = x > panel.scales.width / 2;
+      panel.tip.style.left = right ? "auto" : `${x + 10}px`;
+      panel.tip.style.right = right ? `${panel.scales.width - x + 10}px` : "auto";
     }
   }
 }

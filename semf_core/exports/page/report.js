@@ -1,8 +1,14 @@
 // The scrubber over recorded frames: it drives pictures, cursor and numbers.
 const STEP_MS = 130;
+const TALLEST = 27; // rem, of the basis images: the coefficients below them stay in sight
 
 function unpack(text, Kind) {
   return Array.from(new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer));
+}
+
+// A tall picture becomes narrower instead of pushing everything else away.
+function limit(element, image, tallest) {
+  element.style.maxWidth = `${(tallest * image.getAttribute("width")) / image.getAttribute("height")}rem`;
 }
 
 class Report {
@@ -49,13 +55,14 @@ class Report {
 
   numberTiles() {
     const place = document.querySelector("#montage");
-    for (const [column, left, top] of this.data.tiles) {
+    limit(place, place.querySelector("img"), TALLEST);
+    for (const image of document.querySelectorAll(".samples:not(.strips) img")) limit(image, image, TALLEST / 2);
+    for (const [column, left, top, width, height] of this.data.tiles) {
       const label = document.createElement("span");
       label.className = "tile";
       label.setAttribute("aria-hidden", "true");
       label.textContent = column;
-      label.style.left = `${left}%`;
-      label.style.top = `${top}%`;
+      Object.assign(label.style, { left: `${left}%`, top: `${top}%`, width: `${width}%`, height: `${height}%` });
       place.append(label);
     }
   }
