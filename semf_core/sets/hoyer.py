@@ -41,6 +41,32 @@ def sparse_opt(B: Array, k: float | Array) -> Array:
     return _best_rows(rows, np.broadcast_to(np.asarray(k, dtype=np.float64), len(rows))).T
 
 
+def best_vector(b: Array, k: float) -> Array:
+    """Sparse-opt for one long vector without a sort.
+
+    The threshold that belongs to a set of entries larger than the support lies below the right one, so
+    entries at or below it can go; what remains when no more go is the support.
+    """
+    gaps = b.max() - b
+    spread = float(gaps.max())
+    if spread > 0:
+        gaps /= spread
+        kept = gaps
+        while (room := len(kept) - k * k) > ROUNDING * len(kept):
+            mean = float(kept.mean())
+            deviation = kept - mean
+            reach = mean + k * float(np.sqrt((deviation @ deviation) / (len(kept) * room)))
+            inside = kept < reach
+            if inside.all():
+                # In place: see `_best_rows`.
+                y = np.subtract(reach, gaps, out=gaps)
+                np.maximum(y, 0, out=y)
+                y /= np.sqrt(y @ y)
+                return y
+            kept = kept[inside]
+    return sparse_opt(b[:, None], k)[:, 0]
+
+
 def _best_rows(rows: Array, k: Array) -> Array:
     """Sparse-opt for vectors of ordinary size, as rows."""
     d = rows.shape[1]

@@ -2,6 +2,7 @@
 
 from semf_core.solvers.admm import ADMM
 from semf_core.solvers.base import SOLVERS, Case, Frame, Problem, Solver, State
+from semf_core.solvers.mixed_norm import MixedNormNMF
 from semf_core.solvers.nmf import MultiplicativeNMF
 from semf_core.solvers.run import COLUMNS, Event, History, Limits, Run
 
@@ -14,6 +15,7 @@ __all__ = [
     "Frame",
     "History",
     "Limits",
+    "MixedNormNMF",
     "MultiplicativeNMF",
     "Problem",
     "Run",
