@@ -29,6 +29,10 @@ CACHED_ENTRIES = 1 << 15
 """Vectors are taken together up to this many entries: then all temporaries stay in the processor's cache."""
 
 
+LONG = 2048
+"""From this length on a vector is quicker taken alone than sorted."""
+
+
 def ratio_of(sparseness: float, length: int) -> float:
     """The ratio ‖x‖₁/‖x‖₂ of a vector of this length and sparseness."""
     root = float(np.sqrt(length))
@@ -58,17 +62,24 @@ def best_vector(b: Array, k: float) -> Array:
             reach = mean + k * float(np.sqrt((deviation @ deviation) / (len(kept) * room)))
             inside = kept < reach
             if inside.all():
-                # In place: see `_best_rows`.
+                # In place: fresh pages for each temporary would cost more than the arithmetic.
                 y = np.subtract(reach, gaps, out=gaps)
                 np.maximum(y, 0, out=y)
                 y /= np.sqrt(y @ y)
                 return y
             kept = kept[inside]
-    return sparse_opt(b[:, None], k)[:, 0]
+    return _by_sorting(b[None] / binary_scale(b[:, None])[:, None], np.array([k]))[0]
 
 
 def _best_rows(rows: Array, k: Array) -> Array:
     """Sparse-opt for vectors of ordinary size, as rows."""
+    if rows.shape[1] < LONG:
+        return _by_sorting(rows, k)
+    return np.stack([best_vector(row, float(ratio)) for row, ratio in zip(rows, k, strict=True)])
+
+
+def _by_sorting(rows: Array, k: Array) -> Array:
+    """Sparse-opt for all rows together."""
     d = rows.shape[1]
     k = np.clip(k, 1, np.sqrt(d))
     gaps = rows.max(axis=1, keepdims=True) - rows
@@ -79,7 +90,7 @@ def _best_rows(rows: Array, k: Array) -> Array:
     reach = np.ones(len(rows))
     if usual.any():
         reach[usual] = _reach(gaps if usual.all() else gaps[usual], k[usual])
-    # In place: fresh pages for each temporary would cost more than the arithmetic.
+    # In place, as above.
     Y = np.subtract(reach[:, None], gaps, out=gaps)
     np.maximum(Y, 0, out=Y)
     Y[flat] = 1

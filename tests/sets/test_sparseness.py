@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from semf_core.sets import GroupSparseness, Intersection, Nonnegative, Sparseness, UnitNorm
-from semf_core.sets.hoyer import best_vector, ratio_of, sparse_opt
+from semf_core.sets.hoyer import LONG, best_vector, ratio_of, sparse_opt
 from semf_core.sets.hoyer_groups import Path, split_by_price, split_by_programming, split_pair
 from tests.sets.oracles import best_of_ratio, nearest_of_ratio
 
@@ -88,7 +88,7 @@ def test_nearest_point_agrees_with_trying_supports_and_ratios(nonnegative: bool)
 def test_target_is_reached(target: float, nonnegative: bool) -> None:
     rng = np.random.default_rng(1)
     s = Intersection((Sparseness(target), *([CLIP] if nonnegative else [])))
-    for d in (2, 7, 400):
+    for d in (2, 7, 400, LONG):
         hard = [np.ones(d), np.r_[1.0, np.zeros(d - 1)], 1 + 1e-9 * rng.random(d), rng.integers(1, 4, d), 10.0 ** -np.arange(d)]
         P = s.project(np.stack([*hard, *rng.normal(size=(3, d)), *rng.random((3, d))], axis=1))
         live = P.any(axis=0)
