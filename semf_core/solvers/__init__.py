@@ -2,6 +2,7 @@
 
 from semf_core.solvers.admm import ADMM
 from semf_core.solvers.base import SOLVERS, Case, Frame, Problem, Solver, State
+from semf_core.solvers.csmf import CSMF, CSMFnc, CSMFncc
 from semf_core.solvers.mixed_norm import MixedNormNMF
 from semf_core.solvers.nmf import MultiplicativeNMF
 from semf_core.solvers.nmf_l0 import CountedCodesNMF, CountedPartsNMF
@@ -11,7 +12,10 @@ from semf_core.solvers.run import COLUMNS, Event, History, Limits, Run
 __all__ = [
     "ADMM",
     "COLUMNS",
+    "CSMF",
     "SOLVERS",
+    "CSMFnc",
+    "CSMFncc",
     "Case",
     "CountedCodesNMF",
     "CountedPartsNMF",
