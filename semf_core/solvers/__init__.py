@@ -3,6 +3,7 @@
 from semf_core.solvers.admm import ADMM
 from semf_core.solvers.base import SOLVERS, Case, Frame, Problem, Solver, State
 from semf_core.solvers.nmf import MultiplicativeNMF
+from semf_core.solvers.reverse_convex import RelaxedSparsity, SparsePCA, SparsityMax, TangentPlane
 from semf_core.solvers.run import COLUMNS, Event, History, Limits, Run
 
 __all__ = [
@@ -16,7 +17,11 @@ __all__ = [
     "Limits",
     "MultiplicativeNMF",
     "Problem",
+    "RelaxedSparsity",
     "Run",
     "Solver",
+    "SparsePCA",
+    "SparsityMax",
     "State",
+    "TangentPlane",
 ]
