@@ -7,6 +7,7 @@ from semf_core.solvers.mixed_norm import MixedNormNMF
 from semf_core.solvers.nmf import MultiplicativeNMF
 from semf_core.solvers.nmf_l0 import CountedCodesNMF, CountedPartsNMF
 from semf_core.solvers.nmfsc import SparsenessNMF
+from semf_core.solvers.reverse_convex import RelaxedSparsity, SparsePCA, SparsityMax, TangentPlane
 from semf_core.solvers.run import COLUMNS, Event, History, Limits, Run
 
 __all__ = [
@@ -26,8 +27,12 @@ __all__ = [
     "MixedNormNMF",
     "MultiplicativeNMF",
     "Problem",
+    "RelaxedSparsity",
     "Run",
     "Solver",
+    "SparsePCA",
     "SparsenessNMF",
+    "SparsityMax",
     "State",
+    "TangentPlane",
 ]
