@@ -2,12 +2,15 @@
 
 from semf_core.solvers.admm import ADMM
 from semf_core.solvers.base import SOLVERS, Case, Frame, Problem, Solver, State
+from semf_core.solvers.ksvd import KSVD, OptimalDirections
 from semf_core.solvers.nmf import MultiplicativeNMF
+from semf_core.solvers.orthonormal import OrthonormalDictionary
 from semf_core.solvers.run import COLUMNS, Event, History, Limits, Run
 
 __all__ = [
     "ADMM",
     "COLUMNS",
+    "KSVD",
     "SOLVERS",
     "Case",
     "Event",
@@ -15,6 +18,8 @@ __all__ = [
     "History",
     "Limits",
     "MultiplicativeNMF",
+    "OptimalDirections",
+    "OrthonormalDictionary",
     "Problem",
     "Run",
     "Solver",
