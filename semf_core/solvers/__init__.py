@@ -6,6 +6,7 @@ from semf_core.solvers.ksvd import KSVD, OptimalDirections
 from semf_core.solvers.nmf import MultiplicativeNMF
 from semf_core.solvers.orthonormal import OrthonormalDictionary
 from semf_core.solvers.run import COLUMNS, Event, History, Limits, Run
+from semf_core.solvers.spectral import LatentSemanticIndexing, PrincipalComponents, TruncatedSVD
 
 __all__ = [
     "ADMM",
@@ -16,12 +17,15 @@ __all__ = [
     "Event",
     "Frame",
     "History",
+    "LatentSemanticIndexing",
     "Limits",
     "MultiplicativeNMF",
     "OptimalDirections",
     "OrthonormalDictionary",
+    "PrincipalComponents",
     "Problem",
     "Run",
     "Solver",
     "State",
+    "TruncatedSVD",
 ]
