@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.sparse.linalg import svds
 from threadpoolctl import threadpool_limits
 
 from semf_core.blocks import row_blocks
+from semf_core.runs.caches import Recent
 
 Array = np.ndarray
 GRAM_COST = 3e10
@@ -78,15 +78,11 @@ class Floors:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="floor")
-        self._found: dict[Any, Future[float | None]] = {}
-        self._lock = Lock()
+        self._found: Recent[Any, Future[float | None]] = Recent(256)
 
     def get(self, key: Any, load: Callable[[], Any], rank: int, wait: float = 0.0) -> float | None:
         """The bound under this key; None if it is not known (yet)."""
-        with self._lock:
-            future = self._found.get(key)
-            if future is None:
-                future = self._found[key] = self._pool.submit(lambda: rank_floor(load(), rank))
+        future = self._found.get(key, lambda: self._pool.submit(lambda: rank_floor(load(), rank)))
         try:
             return future.result(timeout=wait)
         except TimeoutError:

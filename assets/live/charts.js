@@ -278,7 +278,21 @@ export class Charts {
     const marks = (history?.events ?? []).filter((e) => e[0] <= until).slice(-100);
     const shapes = marks.map((e) => line(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
     if (this.at !== null) shapes.push(line(this.at, { color: text, width: 2 }));
+    if (this.best?.value > 0) {
+      const label = { text: this.bestWords(), textposition: "start", yanchor: "bottom", font: { size: 11, color: text } };
+      shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: this.best.value, y1: this.best.value, layer: "below", label, line: { color: text, width: 1, dash: "dash" } });
+    }
     return shapes;
+  }
+
+  // The Eckart–Young bound { value, rank }, or null where it is not known; zero has no place on a logarithmic axis.
+  floor(best) {
+    this.best = best;
+    if (this.Plotly) this.Plotly.relayout(this.plot, { shapes: this.shapes() });
+  }
+
+  bestWords() {
+    return `best possible at rank ${this.best.rank} (Eckart–Young)`;
   }
 
   cursor(iteration) {
@@ -317,7 +331,8 @@ export class Charts {
     const last = history.x.length - 1;
     const values = this.lines.map((l) => `${l.name} ${history.curves[l.curve][last].toPrecision(3)}`).join(", ");
     const kinds = history.events.length ? ` Marks: ${history.events.length}, the last one ${MARKS[history.events.at(-1)[1]] ?? ""} at iteration ${history.events.at(-1)[0]}.` : "";
-    this.root.querySelector(".semf-chart-text").textContent = `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}`;
+    const floor = this.best ? ` ${this.bestWords()}: ${this.best.value.toPrecision(3)}.` : "";
+    this.root.querySelector(".semf-chart-text").textContent = `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}${floor}`;
   }
 }
 
