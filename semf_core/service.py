@@ -19,6 +19,7 @@ import numpy as np
 
 from semf_core import metrics
 from semf_core.datasets import Dataset, DatasetSource, FileSource
+from semf_core.floor import Floors
 from semf_core.model import ModelSpec, preset
 from semf_core.parameters import InvalidInput, Param
 from semf_core.result import Result
@@ -116,9 +117,11 @@ class Service:
         self._datasets: Recent[DatasetSource, Dataset] = Recent(4)
         self._specs: Recent[tuple[str, int, int], ModelSpec] = Recent(64)
         self._scores: Recent[tuple[str, int, int, int], dict[str, Any]] = Recent(256)
+        self._floors = Floors()
 
     def close(self) -> None:
         """End the workers; what runs is checkpointed and can be resumed by the next service."""
+        self._floors.close()
         self._manager.close()
         self._store.close()
 
@@ -266,6 +269,12 @@ class Service:
         """Which column of U is which true part; None where the data has no known truth."""
         parts = self.dataset(run_id).parts
         return None if parts is None else metrics.match_parts(frame.U, parts)
+
+    def floor(self, run_id: str, wait: float = 0.0) -> float | None:
+        """The smallest ‖M−UV‖ that its rank allows (Eckart–Young); None if unknown, or not known after `wait` seconds."""
+        folder, meta = self._find(run_id)
+        spec = self._spec(run_id, folder, meta)
+        return self._floors.get((spec.dataset, spec.rank), lambda: self._dataset(spec.dataset).data, spec.rank, wait)
 
     def queue(self) -> QueueStatus:
         """Slots, runs that iterate, runs that wait."""

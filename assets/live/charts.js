@@ -1,5 +1,5 @@
 // Three stacked plotly panels on one iteration axis, extended in place: zoom, legend and hover stay.
-import { Caption, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
+import { Caption, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
 import { element } from "./dom.js";
 import { canvasIn, paint } from "./small.js";
 
@@ -169,7 +169,7 @@ export class Charts {
   // The first panel, until plotly.js is there.
   sketch(history, until) {
     this.canvas ??= canvasIn(this.plot);
-    paint(this.canvas, history, { until, at: this.at, theme: this.theme });
+    paint(this.canvas, history, { until, at: this.at, theme: this.theme, floor: this.best, lines: this.lines.filter((l) => l.panel === 1) });
   }
 
   // Values for each trace, in the order of `traces`.
@@ -262,7 +262,17 @@ export class Charts {
     const marks = (history?.events ?? []).filter((e) => e[0] <= until).slice(-100);
     const shapes = marks.map((e) => line(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
     if (this.at !== null) shapes.push(line(this.at, { color: text, width: 2 }));
+    if (this.best?.value > 0) {
+      const label = { text: floorWords(this.best), textposition: "start", yanchor: "bottom", font: { size: 11, color: text } };
+      shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: this.best.value, y1: this.best.value, layer: "below", label, line: { color: text, width: 1, dash: "dash" } });
+    }
     return shapes;
+  }
+
+  // The Eckart–Young bound { value, rank }, or null where it is not known; zero has no place on a logarithmic axis.
+  floor(best) {
+    this.best = best;
+    if (this.Plotly) this.Plotly.relayout(this.plot, { shapes: this.shapes() });
   }
 
   cursor(iteration) {
@@ -295,7 +305,7 @@ export class Charts {
   }
 
   describe(history) {
-    this.caption.say(history);
+    this.caption.say(history, this.best);
   }
 }
 

@@ -52,12 +52,18 @@ export function markText([, kind, text]) {
   return `${MARKS[kind] ?? kind}: ${text}`;
 }
 
-export function chartText(lines, history) {
+// The Eckart–Young bound { value, rank } in words.
+export function floorWords(floor) {
+  return `best possible at rank ${floor.rank} (Eckart–Young)`;
+}
+
+export function chartText(lines, history, floor) {
   const last = history.x.length - 1;
   const values = lines.map((l) => `${l.name} ${history.curves[l.curve][last].toPrecision(3)}`).join(", ");
   const mark = history.events.at(-1);
   const kinds = mark ? ` Marks: ${history.events.length}, the last one ${MARKS[mark[1]] ?? ""} at iteration ${mark[0]}.` : "";
-  return `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}`;
+  const bound = floor ? ` The ${floorWords(floor)}: ${floor.value.toPrecision(3)}.` : "";
+  return `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}${bound}`;
 }
 
 // Says what the curves show, but not so often that a screen reader never comes to its end.
@@ -68,10 +74,10 @@ export class Caption {
     this.said = -Infinity;
   }
 
-  say(history) {
+  say(history, floor) {
     const now = performance.now();
     if (now - this.said < 3000) return;
     this.said = now;
-    this.place.textContent = chartText(this.lines, history);
+    this.place.textContent = chartText(this.lines, history, floor);
   }
 }

@@ -1,6 +1,6 @@
 // The residual's panel on a canvas: Home's chart, drawn before plotly.js could even be compiled,
 // and what the Run page shows for the moments until that is ready.
-import { Caption, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
+import { Caption, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
 
 const SHOWN = LINES.filter((line) => line.panel === 1);
 const EDGE = { left: 56, right: 14, top: 30, bottom: 44 };
@@ -12,7 +12,7 @@ const FEWEST = 20; // iterations on the axis, however few have been made
 // -- painting ------------------------------------------------------------------------------------
 
 // The whole panel, with the curves up to an iteration on axes as wide as they are.
-export function paint(canvas, history, { until = Infinity, at = null, hovered = null, theme }) {
+export function paint(canvas, history, { until = Infinity, at = null, hovered = null, theme, floor = null, lines = SHOWN }) {
   const ratio = window.devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
@@ -22,22 +22,23 @@ export function paint(canvas, history, { until = Infinity, at = null, hovered = 
   pen.clearRect(0, 0, width, height);
   const narrow = width < 520;
   const last = history.x.at(-1) ?? 0;
-  const scale = scales(width, height, Math.max(FEWEST, Math.min(until, last)), rangeOf(history, until));
-  const style = { pen, theme, narrow, scale, width };
+  const scale = scales(width, height, Math.max(FEWEST, Math.min(until, last)), rangeOf(history, until, lines));
+  const style = { pen, theme, narrow, scale, width, lines };
   pen.font = `${narrow ? 12 : 14}px ${theme.font}`;
   axes(style);
   heading(style);
   for (const event of history.events) if (event[0] <= until) upright(style, event[0], theme.colours.vermilion, event[1] === "edit" ? [] : [1, 3]);
-  for (const line of SHOWN) curve(style, history, line, until);
+  bottom(style, floor);
+  for (const line of lines) curve(style, history, line, until);
   marks(style, history, until);
   if (at !== null) upright(style, at, theme.text, [], 2);
   if (hovered !== null && last) reading(style, history, indexAt(history.x, Math.min(hovered, until, last)));
   return scale;
 }
 
-function rangeOf(history, until) {
+function rangeOf(history, until, lines) {
   const end = until === Infinity ? undefined : indexAt(history.x, until) + 1;
-  const [low, high] = logRange(SHOWN.map((line) => history.curves[line.curve].slice(0, end)));
+  const [low, high] = logRange(lines.map((line) => history.curves[line.curve].slice(0, end)));
   const pad = 0.05 * (high - low) + 0.02;
   return [low - pad, high + pad];
 }
@@ -101,12 +102,12 @@ function roundStep(rough) {
 }
 
 // Title at the left, legend at the right.
-function heading({ pen, theme, narrow, scale }) {
+function heading({ pen, theme, narrow, scale, lines }) {
   pen.textBaseline = "middle";
   pen.textAlign = "right";
   pen.font = `${narrow ? 11 : 13}px ${theme.font}`;
   let right = scale.right;
-  for (const line of SHOWN.toReversed()) {
+  for (const line of lines.toReversed()) {
     pen.fillStyle = theme.text;
     pen.fillText(line.name, right, 14);
     right -= pen.measureText(line.name).width + 6;
@@ -166,6 +167,20 @@ function marks({ pen, theme, scale }, history, until) {
   }
 }
 
+// The Eckart–Young bound, where it is within the axes.
+function bottom({ pen, theme, scale }, floor) {
+  if (!(floor?.value > 10 ** scale.low && floor.value < 10 ** scale.high)) return;
+  pen.strokeStyle = pen.fillStyle = theme.text;
+  pen.lineWidth = 1;
+  pen.setLineDash(DASHES.dash);
+  const y = scale.y(floor.value);
+  stroke(pen, [[scale.left, y], [scale.right, y]]);
+  pen.setLineDash([]);
+  pen.textAlign = "left";
+  pen.textBaseline = "bottom";
+  pen.fillText(floorWords(floor), scale.left + 4, y - 2);
+}
+
 function upright({ pen, scale }, iteration, colour, dash, width = 1) {
   pen.strokeStyle = colour;
   pen.lineWidth = width;
@@ -176,12 +191,12 @@ function upright({ pen, scale }, iteration, colour, dash, width = 1) {
 
 // The values at an iteration, in a box beside it.
 function reading(style, history, index) {
-  const { pen, theme, scale } = style;
+  const { pen, theme, scale, lines } = style;
   const x = scale.x(history.x[index]);
   upright(style, history.x[index], theme.text, [1, 3]);
   const near = history.events.filter((e) => Math.abs(scale.x(e[0]) - x) < 6).slice(-2);
-  const words = [`iteration ${history.x[index].toLocaleString("en")}`, ...SHOWN.map((l) => `${l.name} ${history.curves[l.curve][index].toPrecision(4)}`), ...near.map(markText)];
-  for (const line of SHOWN) disc(pen, [x, scale.y(history.curves[line.curve][index])], theme.colours[line.colour], 4);
+  const words = [`iteration ${history.x[index].toLocaleString("en")}`, ...lines.map((l) => `${l.name} ${history.curves[l.curve][index].toPrecision(4)}`), ...near.map(markText)];
+  for (const line of lines) disc(pen, [x, scale.y(history.curves[line.curve][index])], theme.colours[line.colour], 4);
   const width = Math.min(Math.max(...words.map((w) => pen.measureText(w).width)) + 16, style.width - 8);
   const left = Math.max(4, x + 12 + width < scale.right ? x + 12 : x - 12 - width);
   pen.fillStyle = theme.dark ? "#22262e" : "#ffffff";
@@ -296,11 +311,16 @@ export class SmallChart {
 
   draw() {
     const { theme, hovered } = this;
-    this.scale = paint(this.canvas, this.history, { until: this.drawn, at: this.replaying ? null : this.at, hovered, theme });
+    this.scale = paint(this.canvas, this.history, { until: this.drawn, at: this.replaying ? null : this.at, hovered, theme, floor: this.best });
     if (this.history.x.length) this.root.dataset.drawn = "yes";
   }
 
   // -- marks and cursor --------------------------------------------------------------------------
+
+  floor(best) {
+    this.best = best;
+    this.draw();
+  }
 
   cursor(iteration) {
     this.at = iteration;
@@ -319,6 +339,6 @@ export class SmallChart {
   }
 
   describe(history) {
-    this.caption.say(history);
+    this.caption.say(history, this.best);
   }
 }

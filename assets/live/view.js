@@ -37,7 +37,8 @@ export class View {
   // -- what is known ---------------------------------------------------------------------------
 
   forget() {
-    this.has = { since: 0, stride: 0, tail: -1, events: 0 };
+    this.has = { since: 0, stride: 0, tail: -1, events: 0, floor: 0 };
+    this.charts.floor(null);
     this.history = { x: [], curves: [[], [], [], [], [], []], cases: [], events: [] };
     this.at = null; // null follows the newest frame
     this.frames = new Map();
@@ -128,6 +129,8 @@ export class View {
     this.first = false;
     this.takePoints(reply, replay);
     this.takeEvents(reply);
+    if (reply.floor) this.charts.floor(reply.floor);
+    this.has.floor ||= reply.floor ? 1 : 0;
     this.scrubber.state(reply.state, reply.live);
     this.scrubber.frames(reply.keyframes, this.at);
     if (reply.picture && !replay && !this.replaying) this.pictures.show(reply.picture);

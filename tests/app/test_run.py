@@ -14,6 +14,7 @@ from pages.ui import feed, session
 from pages.ui.places import PAGES
 from pages.ui.words import state_words
 from semf_core.datasets import Swimmer
+from semf_core.floor import rank_floor
 from semf_core.model import ModelSpec, preset
 from semf_core.parameters import InvalidInput
 from semf_core.sets import Nonnegative
@@ -188,6 +189,16 @@ def test_only_new_points_and_pictures_are_sent(service):
     service.reset(handle.id, handle.key)
     afresh = feed.answer(service, handle.id, ask_of(new))
     assert afresh["reset"] and afresh["since"] == 0
+
+
+def test_the_best_that_the_rank_allows_is_sent_once(service):
+    dataset = ENDLESS.dataset.load()
+    handle = service.start(ENDLESS, paused=True)
+    bound = service.floor(handle.id, wait=30)
+    assert bound == pytest.approx(rank_floor(dataset.data, ENDLESS.rank))
+    reply = feed.answer(service, handle.id, feed.Ask())
+    assert reply["floor"] == {"value": bound, "rank": ENDLESS.rank}
+    assert "floor" not in feed.answer(service, handle.id, feed.Ask.from_query({"floor": "1"}))
 
 
 class Recorded:
