@@ -1,4 +1,4 @@
-"""The command line: python -m semf_core run | presets | sets | solvers | datasets."""
+"""The command line: python -m semf_core run | study | studies | presets | sets | solvers | datasets."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ import numpy as np
 from tqdm import tqdm
 
 from semf_core.api import SEED, THREADS
-from semf_core.datasets import DATASETS, Dataset, DatasetSource
+from semf_core.datasets import DATASETS, Dataset, source_from_word
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.parameters import InvalidInput, Param, params_of
 from semf_core.result import Result, make_result
 from semf_core.scores import truth_scores
 from semf_core.sets import SETS
 from semf_core.solvers import ADMM, COLUMNS, SOLVERS, Limits, Run, Solver
+from semf_core.studies.command import add_commands as add_study_commands
 from semf_core.threads import blas_threads
 
 
@@ -73,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         listing = commands.add_parser(name, help=f"list the {name}")
         listing.add_argument("--json", action="store_true", help="print a JSON list")
         listing.set_defaults(command=_listing(describe))
+    add_study_commands(commands)
     return parser
 
 
@@ -126,7 +128,7 @@ def _spec(options: argparse.Namespace) -> ModelSpec:
     else:
         if options.rank is None:
             raise InvalidInput("rank", "say how many components to find with --rank R")
-        spec = ModelSpec(_source(options.data), rank=_integer("rank", options.rank))
+        spec = ModelSpec(source_from_word(options.data), rank=_integer("rank", options.rank))
     solver = SOLVERS.parse(options.solver) if options.solver else spec.solver
     changes: dict[str, Any] = {"solver": _tuned(solver, options), "limits": _changed(spec.limits, options)}
     if not solver.takes_sets and spec.solver.takes_sets:
@@ -161,13 +163,6 @@ def _tuned(solver: Solver, options: argparse.Namespace) -> Solver:
 def _changed(value: Any, options: argparse.Namespace) -> Any:
     given = {p.name: p.parse(getattr(options, p.name)) for p in params_of(type(value)) if getattr(options, p.name) is not None}
     return dataclasses.replace(value, **given)
-
-
-def _source(word: str) -> DatasetSource:
-    """A built-in set by name, otherwise a file."""
-    if word.partition(":")[0] in DATASETS.names() and not Path(word).exists():
-        return DATASETS.parse(word)
-    return DATASETS.build({"name": "file", "path": word})
 
 
 def summarise(spec: ModelSpec, dataset: Dataset, result: Result) -> dict[str, Any]:
