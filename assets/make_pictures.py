@@ -11,8 +11,8 @@ from PIL import Image, ImageDraw
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pages.ui import images  # noqa: E402
 from semf_core.model import preset, preset_names  # noqa: E402
+from semf_core.pictures import basis  # noqa: E402
 from semf_core.scores import model_groups  # noqa: E402
 
 SIZE = (480, 300)
@@ -25,8 +25,8 @@ def picture(name: str) -> Image.Image:
     spec = preset(name)
     dataset = spec.dataset.load()
     U, *_ = spec.run(dataset).finish().factors()
-    montage = images.basis(U, dataset.image_shape, model_groups(spec.y_set))
-    drawn = Image.open(io.BytesIO(images.decoded(montage.url))).convert("RGBA")
+    montage = basis(U, dataset.image_shape, model_groups(spec.y_set))
+    drawn = Image.open(io.BytesIO(montage.png)).convert("RGBA")
     scale = min((SIZE[0] - MARGIN) / drawn.width, (SIZE[1] - MARGIN) / drawn.height)
     size = (int(drawn.width * scale), int(drawn.height * scale))
     # Large pixels first, then down to size: cells of fractional width keep sharp edges.

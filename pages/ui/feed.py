@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from pages.ui import images
-from pages.ui.words import LIVE, state_words, truth_words
+from pages.ui.words import LIVE, state_words
 from semf_core.parameters import InvalidInput
-from semf_core.scores import model_groups
-from semf_core.solvers.base import Case
+from semf_core.pictures import default_samples
+from semf_core.scores import model_groups, truth_words
 from semf_core.solvers.run import COLUMNS
+from semf_core.thinning import decisions, stride_for
 
 Array = np.ndarray
 CURVES = ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y")
@@ -91,26 +92,18 @@ def answer(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
 # -- curves ------------------------------------------------------------------------------------
 
 
-def stride_for(count: int) -> int:
-    """The power of two that leaves at most MOST_POINTS points."""
-    stride = 1
-    while count > stride * MOST_POINTS:
-        stride *= 2
-    return stride
-
-
 def points(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     """Points after `since`; the whole history if the view has none, a coarser one, or that of another start."""
     first = max(ask.since - 1, 0)
     rows = service.scalars(run_id, first)
-    stride = stride_for(first + len(rows))
+    stride = stride_for(first + len(rows), MOST_POINTS)
     known = ask.since > 0 and len(rows) > 0 and float(rows[0, _SECONDS]) == ask.tail and stride == ask.stride
     if known:
         rows = rows[1:]
         first += 1
     elif first:
         first, rows = 0, service.scalars(run_id, 0)
-        stride = stride_for(len(rows))
+        stride = stride_for(len(rows), MOST_POINTS)
     usable = len(rows) - (first + len(rows)) % stride
     rows = rows[: max(usable, 0)]
     reply: dict[str, Any] = {"reset": not known, "stride": stride, "from": first}
@@ -120,23 +113,12 @@ def points(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
             "since": first + len(rows),
             "tail": float(rows[-1, _SECONDS]),
             "curves": _packed(thin[:, _CURVE_INDEX].T.astype("<f4")),
-            "cases": _packed(_cases(rows[:, _CASE], stride)),
+            "cases": _packed(decisions(rows[:, _CASE], stride)),
             "count": len(thin),
         }
     else:
         reply |= {"since": ask.since if known else 0, "tail": ask.tail, "count": 0}
     return reply
-
-
-def _cases(column: Array, stride: int) -> Array:
-    """The last decision of Algorithm 2 in each stretch; one that changes a penalty goes before one that does not."""
-    stretches = column.astype(np.uint8).reshape(-1, stride)
-    decided = np.zeros(len(stretches), np.uint8)
-    for wanted in (stretches == Case.SKIP, stretches > Case.SKIP):
-        some = wanted.any(axis=1)
-        last = stride - 1 - wanted[:, ::-1].argmax(axis=1)
-        decided[some] = stretches[some, last[some]]
-    return decided
 
 
 def _packed(array: Array) -> str:
@@ -191,11 +173,6 @@ def _matched(service: Any, run_id: str, frame: Any) -> list[int]:
     if matching is None:
         return []
     return [int(column) for column, cosine in zip(matching.columns, matching.cosines, strict=True) if abs(cosine) > FOUND]
-
-
-def default_samples(count: int) -> tuple[int, ...]:
-    """Four samples spread over the data."""
-    return tuple(dict.fromkeys(int(s) for s in np.linspace(0, count - 1, 6)[1:-1]))
 
 
 def _draw(frame: Any, dataset: Any, spec: Any, view: tuple[str, str, tuple[int, ...], bool]) -> dict[str, Any]:

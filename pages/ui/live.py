@@ -10,7 +10,7 @@ import plotly
 import streamlit as st
 
 from pages.ui.places import ASSETS
-from pages.ui.words import CASES
+from semf_core.solvers.penalties import CASE_WORDS
 
 FOLDER = ASSETS / "live"
 
@@ -52,7 +52,7 @@ def live_view(run_id: str, state: str, *, compact: bool = False, autoplay: bool 
         "live": address("live"),
         "module": address(f"assets/{_edition()}/live/view.js"),
         "plotly": plotly_address(),
-        "cases": {int(number): words for number, words in CASES.items()},
+        "cases": {int(number): words for number, words in CASE_WORDS.items()},
         "compact": compact,
         "autoplay": autoplay,
         "notify": not compact,

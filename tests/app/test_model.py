@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.ui import constraints, modelling, presets, session
+from pages.ui import modelling, presets, session
 from semf_core.codegen import python_code
 from semf_core.datasets import SparseCodes
 from semf_core.model import ModelSpec, preset, preset_names
@@ -264,14 +264,6 @@ def test_run_starts_through_the_service_and_goes_to_its_page(monkeypatch):
     assert started == [small()]
     assert gone == [("run", {"run": "run-1"})]
     assert page.session_state[session.RUNS] == {"run-1": "key-1"}
-
-
-def test_long_formulas_are_broken_and_abbreviated():
-    long = GroupSparse(groups=tuple((i,) for i in range(300))).condition("Y")
-    lines = constraints.broken(long).split(r"\\")
-    assert len(lines) == constraints.LINES
-    assert "dots" in lines[-2]
-    assert constraints.broken(r"X \ge 0") == r"X \ge 0"
 
 
 def test_a_model_with_a_seed_beyond_the_browsers_numbers_opens():
