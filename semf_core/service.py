@@ -298,7 +298,12 @@ class Service:
         spec = self.status(run_id).spec
         new, text = edit.applied(spec), edit.sentence(spec)
         self._check(new)
-        self._manager.edit(run_id, lambda edition: folder.write_spec(new, edition), edit.numbers(), text)
+
+        def write(edition: int) -> None:
+            folder.write_numbers(edit.numbers(), edition)
+            folder.write_spec(new, edition)
+
+        self._manager.edit(run_id, write, edit.numbers(), text)
 
     def delete(self, run_id: str, key: str) -> None:
         """Remove a run and everything it wrote, and uploaded data that no other run uses."""

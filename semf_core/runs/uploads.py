@@ -52,6 +52,10 @@ class Upload(DatasetSource):
         return Dataset(data, **info, **truth)
 
 
+UNNAMED = Upload("-" * 22)
+"""An upload whose id is not told."""
+
+
 def load_source(source: DatasetSource, home: Path) -> Dataset:
     """Any dataset; an upload is looked for below `home`."""
     return source.load_from(home) if isinstance(source, Upload) else source.load()

@@ -55,7 +55,7 @@ def unpacked(name: str, file: IO[bytes], most_bytes: int) -> Members:
         schema, listed = _manifest(name, read_member(name, archive, infos[MANIFEST]))
         if set(listed) != set(infos) - {MANIFEST}:
             odd = sorted(set(listed) ^ (set(infos) - {MANIFEST}))[0]
-            raise InvalidInput(name, f"its manifest and its members differ ({shown(odd)}); the file was changed after it was saved")
+            raise InvalidInput(name, f"its manifest and its members differ ({shown(odd)}); the file was changed")
         members = {member: read_member(name, archive, infos[member]) for member in listed}
     for member, data in members.items():
         if listed[member] != {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}:
@@ -90,7 +90,7 @@ def _manifest(name: str, data: bytes) -> tuple[int, dict[str, Any]]:
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise InvalidInput(name, "its manifest names no schema version; save it again")
     if schema > SCHEMA:
-        raise InvalidInput(name, f"was saved by a newer version (schema {schema}, known is {SCHEMA}); update SeMF Studio to open it")
+        raise InvalidInput(name, f"was saved by a newer version (schema {schema}, known is {SCHEMA}); update SeMF Studio")
     return schema, manifest["members"]
 
 

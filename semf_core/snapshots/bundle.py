@@ -33,17 +33,17 @@ def unbundled(arrays: Mapping[str, Array], info: object) -> Dataset:
         raise InvalidInput("data", "is described incompletely; save the run again with its data")
     if not all(isinstance(info[name], str) for name in ("title", "note")):
         raise InvalidInput("data", "has a title or a note that is not text; save the run again with its data")
-    truth = {name: arrays[name] for name in TRUTH if name in arrays}
-    rest = set(arrays) - set(truth)
+    known: dict[str, Any] = {name: arrays[name] for name in TRUTH if name in arrays} | dict(info)
+    rest = set(arrays) - set(TRUTH)
     if rest == {"matrix"}:
-        return Dataset(arrays["matrix"], **truth, **info)
+        return Dataset(arrays["matrix"], **known)
     if rest != set(SPARSE):
         raise InvalidInput("data", "holds no matrix, or more than one; save the run again with its data")
     sides = arrays["shape"]
-    if sides.shape != (2,) or sides.dtype.kind not in "iu" or not (0 < sides).all() or (sides > 2**40).any():
+    if sides.shape != (2,) or sides.dtype.kind not in "iu" or not (sides > 0).all() or (sides > 2**40).any():
         raise InvalidInput("data", "names a shape that no matrix has")
     try:
         matrix = sparse.csc_array(tuple(arrays[name] for name in SPARSE[:3]), shape=tuple(int(s) for s in sides))
     except (ValueError, TypeError, IndexError, OverflowError):
         raise InvalidInput("data", "is not a valid sparse matrix; save the run again with its data") from None
-    return Dataset(matrix, **truth, **info)
+    return Dataset(matrix, **known)

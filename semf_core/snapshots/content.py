@@ -164,7 +164,8 @@ def npy_bytes(array: Array) -> bytes:
 @cache
 def versions() -> dict[str, str]:
     """What the numbers of a run depend on, beside its model and its data."""
-    blas = {f"{p['internal_api']} {p['version']} {p.get('architecture', '')}".strip() for p in threadpool_info() if p["user_api"] == "blas"}
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    blas = {f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}".strip() for pool in pools}
     return {
         "semf": semf_core.__version__,
         "numpy": np.__version__,

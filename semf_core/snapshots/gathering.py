@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from semf_core.datasets import Dataset
+from semf_core.datasets import Dataset, FileSource
+from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
 from semf_core.runs.files import read_json
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.outcome import NUMBERS
+from semf_core.runs.uploads import UNNAMED, Upload
 from semf_core.scores import truth_scores
 from semf_core.snapshots.content import RESULT_FACTORS, Checkpoint, Content, DataFacts, Edition, Outcome, versions
 from semf_core.snapshots.keyframes import packed_keyframes
@@ -21,14 +25,32 @@ from semf_core.snapshots.thumbnails import thumbnail
 Array = np.ndarray
 
 
-def gather(
-    folder: RunFolder, dataset: Dataset, label: Label, *, edition: int, created: float, remark: str = "", include_data: bool = False
-) -> Content:
+@dataclass(frozen=True)
+class Story:
+    """What is known of a run beside the files in its folder."""
+
+    created: float
+    edition: int = 0
+    """Edits so far."""
+    remark: str = ""
+    """What the run did not record, and why."""
+
+
+def _without_address(spec: ModelSpec) -> ModelSpec:
+    """The model without the place of its data: an upload's id opens the data, and a path is nobody else's business."""
+    if isinstance(spec.dataset, Upload):
+        return replace(spec, dataset=UNNAMED)
+    if isinstance(spec.dataset, FileSource):
+        return replace(spec, dataset=replace(spec.dataset, path=Path(spec.dataset.path).name))
+    return spec
+
+
+def gather(folder: RunFolder, dataset: Dataset, label: Label, story: Story, include_data: bool = False) -> Content:
     """Everything that a run has recorded. The folder must be at rest: nobody writes to it meanwhile."""
     rows = folder.rows()
     if not len(rows):
         raise InvalidInput("run", "has not iterated yet, so there is nothing to save; let it run for a moment")
-    editions = tuple(Edition(folder.spec(k), folder.numbers(k) if k else {}) for k in range(edition + 1))
+    editions = tuple(Edition(_without_address(folder.spec(k)), folder.numbers(k) if k else {}) for k in range(story.edition + 1))
     spec = editions[-1].spec
     events = tuple(folder.events())
     outcome = _outcome(folder)
@@ -36,9 +58,9 @@ def gather(
     best = outcome.factors["U"] if outcome is not None else folder.frame().U
     return Content(
         label=label.titled(spec.title or dataset.title or "Run"),
-        created=created,
+        created=story.created,
         message=str(outcome.numbers["stop_reason"]) if outcome is not None else "",
-        remark=remark,
+        remark=story.remark,
         data=DataFacts(dataset.title, dataset.shape, dataset.fingerprint(), dataset.image_shape),
         versions=versions(),
         truth=truth_scores(dataset, best, spec.y_set),

@@ -26,7 +26,7 @@ MOST_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Keyframes:
-    """Frames of m×n data at rank p: `planes[factor]` holds bytes of shape (2, kept rows, p, frames) or (2, p, kept columns, frames)."""
+    """Frames of m×n data at rank p. Planes of X and U are (2, kept rows, p, frames), of Y and V (2, p, kept columns, frames)."""
 
     iterations: Array
     rows: Array
