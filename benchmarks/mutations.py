@@ -15,7 +15,8 @@ from semf_core.snapshots.content import npy_bytes
 
 Members = dict[str, bytes]
 ODD: tuple[Any, ...] = (
-    None, True, -1, 0, 3, 10**30, 1e308, -1e-9, float("nan"), float("inf"), "", "custom", "../../x", "\ud800", "<script>alert(1)</script>",
+    None, True, -1, 0, 3, 10**30, 1e308, -1e-9, float("nan"), float("inf"),
+    "", "custom", "../../x", "\ud800", "<script>alert(1)</script>",
     "x" * 6000, [], {}, [[]], [1, 2], {"name": "custom"}, {"name": "nothing"}, {"name": "file", "path": "/etc/hostname"},
 )  # fmt: skip
 DTYPES = ("<f8", "<f4", "<i8", "<i2", "|u1", "<c16", "|O", "<U3", "|b1", "<M8[s]", "<f2", ">f8", "|V4")
@@ -104,8 +105,9 @@ def _drop(members: Members, rng: random.Random) -> None:
 
 
 def _add(members: Members, rng: random.Random) -> None:
-    names = ("../evil", "/etc/passwd", "a//b", "history/extra.npy", "checkpoint/array_x.npy", "evil.py", "result/U.npy", "data/matrix.npy")
-    members[rng.choice(names)] = rng.choice((b"", b"x" * 50, npy_bytes(np.zeros((3, 3)))))
+    outside = ("../evil", "/etc/passwd", "a//b", "evil.py")
+    inside = ("history/x.npy", "checkpoint/x.npy", "result/U.npy", "data/x.npy")
+    members[rng.choice(outside + inside)] = rng.choice((b"", b"x" * 50, npy_bytes(np.zeros((3, 3)))))
 
 
 CHANGES: tuple[Callable[[Members, random.Random], None], ...] = (

@@ -39,7 +39,7 @@ class Quota:
         self._sizes = FolderSizes()
 
     def used(self) -> int:
-        return self._sizes.total(self.home / "runs") + self._sizes.total(self.home / "data")
+        return sum(self._sizes.total(self.home / name) for name in ("runs", "data", "snapshots"))
 
     def check(self, coming: int = 0) -> None:
         """Refuse what would not fit; nothing is ever deleted to make room."""
@@ -47,4 +47,4 @@ class Quota:
         used = self.used() + coming
         if used > limit * MB:
             sizes = f"{used / MB:.0f} MB with this, and the limit is {limit:.0f} MB"
-            raise InvalidInput("store", f"is full: {sizes}; delete runs that are no longer needed")
+            raise InvalidInput("store", f"is full: {sizes}; delete runs or snapshots that are no longer needed")

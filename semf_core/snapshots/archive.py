@@ -65,6 +65,13 @@ def unpacked(name: str, file: IO[bytes], most_bytes: int) -> Members:
     return members
 
 
+def one_member(name: str, file: IO[bytes], member: str, most_bytes: int) -> bytes:
+    """A member by itself, unchecked; empty if there is none of that name."""
+    with open_archive(name, file, Limits(max_members=MOST_MEMBERS)) as archive:
+        info = _by_name(name, archive).get(member)
+        return b"" if info is None or info.file_size > most_bytes else read_member(name, archive, info)
+
+
 def _by_name(name: str, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     """Members by name; links, folders, paths that lead elsewhere and repeated names are refused."""
     infos: dict[str, zipfile.ZipInfo] = {}
