@@ -31,6 +31,14 @@ def number_from_env(name: str, default: float, low: float = 0) -> float:
     return value
 
 
+def flag_from_env(name: str) -> bool:
+    """A switch that the operator may set: 1, true, yes or on, and 0, false, no, off or nothing."""
+    text = os.environ.get(name, "").strip().lower()
+    if text not in {"", "0", "false", "no", "off", "1", "true", "yes", "on"}:
+        raise InvalidInput(name, f"must be 1 or 0, not {text!r}")
+    return text in {"1", "true", "yes", "on"}
+
+
 class Quota:
     """The limit on everything stored below a home folder."""
 

@@ -30,8 +30,6 @@ class Story:
     """What is known of a run beside the files in its folder."""
 
     created: float
-    edition: int = 0
-    """Edits so far."""
     remark: str = ""
     """What the run did not record, and why."""
 
@@ -50,9 +48,10 @@ def gather(folder: RunFolder, dataset: Dataset, label: Label, story: Story, incl
     rows = folder.rows()
     if not len(rows):
         raise InvalidInput("run", "has not iterated yet, so there is nothing to save; let it run for a moment")
-    editions = tuple(Edition(_without_address(folder.spec(k)), folder.numbers(k) if k else {}) for k in range(story.edition + 1))
-    spec = editions[-1].spec
     events = tuple(folder.events())
+    edits = sum(e.kind == "edit" for e in events)
+    editions = tuple(Edition(_without_address(folder.spec(k)), folder.numbers(k) if k else {}) for k in range(edits + 1))
+    spec = editions[-1].spec
     outcome = _outcome(folder)
     keyframes = packed_keyframes(folder, dataset.shape, spec.rank)
     best = outcome.factors["U"] if outcome is not None else folder.frame().U

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -35,6 +36,15 @@ def lay_out(content: Content, folder: RunFolder) -> None:
         _write_checkpoint(content, folder)
     if content.result is not None:
         _write_result(content, folder)
+
+
+def copy_history(source: RunFolder, target: RunFolder) -> None:
+    """What a run needs to go on where another stands: all but its model, its result and its description."""
+    plain = (source.scalars, source.event_log, source.checkpoint, source.start_factors)
+    frames = (source.keyframe(k) for k in source.keyframes())
+    for path in (*plain, *frames, *source.path.glob("numbers-*.json")):
+        if path.exists():
+            shutil.copyfile(path, target.path / path.name)
 
 
 def _write_checkpoint(content: Content, folder: RunFolder) -> None:

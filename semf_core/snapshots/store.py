@@ -68,7 +68,8 @@ class SnapshotStore:
 
     def add(self, content: Content, upload: str = "") -> SnapshotHandle:
         """Keep a run; the id to look, the key to control."""
-        return self._keep(content, snapshot_bytes(content), upload)
+        data = snapshot_bytes(content)
+        return self._keep(read_snapshot("snapshot", data), data, upload)  # what cannot be opened again is no snapshot
 
     def add_file(self, name: str, data: bytes) -> SnapshotHandle:
         """Keep a file that somebody brings, after everything in it was checked."""

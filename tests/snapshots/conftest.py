@@ -9,6 +9,7 @@ from semf_core.snapshots.gathering import Story, gather
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from tests.runs.common import tiny
+from tests.runs.conftest import make_service, service, shared_service  # noqa: F401 - fixtures
 
 CREATED = 1_700_000_000.0
 
