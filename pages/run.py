@@ -21,7 +21,7 @@ with guarded():
         running.say_flash()
         running.controls(status, key)
         running.pending_change(status, key)
-        live_view(run_id, status.state, autoplay=st.session_state.get(presets.FRESH) == run_id)
+        live_view(status, autoplay=st.session_state.get(presets.FRESH) == run_id)
         running.certificate(status)
         running.own_runs(run_id)
     memory.sync()

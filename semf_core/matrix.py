@@ -56,6 +56,10 @@ class DataMatrix:
                 return float(np.sqrt(square))
         return self.residual(Xt, Y)
 
+    def minimum(self) -> float:
+        """The smallest observed entry."""
+        raise NotImplementedError
+
     def _norm_squared(self) -> float:
         raise NotImplementedError
 
@@ -106,6 +110,9 @@ class DenseMatrix(DataMatrix):
             total += float(np.vdot(difference, difference))
         return float(np.sqrt(total))
 
+    def minimum(self) -> float:
+        return min(float(block.min()) for _, block in self.blocks())
+
     def _norm_squared(self) -> float:
         return sum(float(np.vdot(block, block)) for _, block in self.blocks())
 
@@ -141,6 +148,9 @@ class SparseMatrix(DataMatrix):
             difference = self.array[rows].toarray() - Xt[:, rows].T @ Y
             total += float(np.vdot(difference, difference))
         return float(np.sqrt(total))
+
+    def minimum(self) -> float:
+        return float(self.array.min())
 
     def _norm_squared(self) -> float:
         return float(np.vdot(self.array.data, self.array.data))
@@ -196,6 +206,9 @@ class MaskedMatrix(DataMatrix):
 
     def residual(self, Xt: Array, Y: Array) -> float:
         return float(np.sqrt(sum(float(np.vdot(d, d)) for _, d in self._residual_blocks(Xt, Y))))
+
+    def minimum(self) -> float:
+        return min(float(block[observed].min(initial=np.inf)) for _, block, observed in self._observed_blocks())
 
     def _norm_squared(self) -> float:
         return sum(float(np.square(block[observed]).sum()) for _, block, observed in self._observed_blocks())

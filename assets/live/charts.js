@@ -46,8 +46,10 @@ export class Charts {
     this.compact = data.compact;
     this.onSeek = onSeek;
     this.plot = root.querySelector(".semf-plot");
-    this.lines = LINES.filter((l) => !this.compact || l.panel === 1);
-    this.panels = this.compact ? [1] : [1, 2, 3];
+    // Without splitting X is U: one residual, no penalties, no gaps.
+    this.single = this.compact || !data.splits;
+    this.lines = LINES.filter((l) => (!this.single || l.panel === 1) && (data.splits || l.curve === 1));
+    this.panels = this.single ? [1] : [1, 2, 3];
     this.theme = this.readTheme();
     this.at = null;
     this.pending = null;
@@ -120,7 +122,7 @@ export class Charts {
       type: "scatter", mode: "markers", name: "Marks", x: [], y: [], text: [], showlegend: false,
       marker: { color: colours.vermilion, size: 10, symbol: "triangle-down" }, hovertemplate: "%{text}<extra></extra>",
     };
-    if (this.compact) return [...lines, events];
+    if (this.single) return [...lines, events];
     const cases = {
       type: "scatter", mode: "markers", name: "Algorithm 2", x: [], y: [], text: [], yaxis: "y2", showlegend: false,
       marker: { symbol: [], size: [], color: colours.orange }, hovertemplate: "%{text}<extra></extra>",
@@ -131,7 +133,7 @@ export class Charts {
   layout() {
     const narrow = this.plot.clientWidth < 520;
     const share = 1 / this.panels.length;
-    const gap = this.compact ? 0 : 0.045;
+    const gap = this.single ? 0 : 0.045;
     const layout = {
       margin: { l: narrow ? 46 : 56, r: 12, t: 30, b: 40 }, hovermode: "x", dragmode: narrow ? false : "zoom",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { size: narrow ? 12 : 14 }, hoverlabel: {}, annotations: [],
@@ -196,7 +198,7 @@ export class Charts {
     const all = this.lines.map((line) => ({ x, y: history.curves[line.curve].slice(0, count), text: null }));
     all.push(this.markPoints(history, until));
     const data = {};
-    if (!this.compact) {
+    if (!this.single) {
       const found = this.casePoints(history, 0, count);
       all.push(found);
       const before = this.lines.map(() => undefined);
@@ -218,7 +220,7 @@ export class Charts {
     const add = { x: this.lines.map(() => x), y: this.lines.map((line) => history.curves[line.curve].slice(first)) };
     this.points = history.x.length;
     const found = this.casePoints(history, first, history.x.length);
-    if (!this.compact && found.x.length) {
+    if (!this.single && found.x.length) {
       const trace = this.plot.data.at(-1); // its arrays grow in place; the curves' redraw draws them
       for (const name of ["x", "y", "text"]) trace[name] = trace[name].concat(found[name]);
       for (const name of ["symbol", "size"]) trace.marker[name] = trace.marker[name].concat(found[`marker.${name}`]);

@@ -125,10 +125,19 @@ def fork(run_id: str) -> None:
 
 
 def change(status: RunStatus, key: str) -> None:
-    """New penalties from here on, or the way to the constraints."""
+    """New penalties from here on, where there are penalties, or the way to the model."""
+    st.markdown("The change takes effect from the current factors and is marked on the chart.")
+    if status.spec.solver.splits:
+        _penalties(status, key)
+    if st.button("Change the model on the Model page", icon=":material/tune:"):
+        session.set_spec(status.spec)
+        st.session_state[EDITING] = status.id
+        go("model")
+
+
+def _penalties(status: RunStatus, key: str) -> None:
     rows = get_service().scalars(status.id, max(0, status.iterations - 1))
     now = {name: float(rows[-1][COLUMNS.index(name)]) if len(rows) else 1.0 for name in ("alpha", "beta")}
-    st.markdown("The change takes effect from the current factors and is marked on the chart.")
     with st.form("penalties", border=False):
         alpha = st.text_input("α, the penalty on X − U", f"{now['alpha']:.4g}")
         beta = st.text_input("β, the penalty on Y − V", f"{now['beta']:.4g}")
@@ -140,10 +149,6 @@ def change(status: RunStatus, key: str) -> None:
                 st.rerun()
             except InvalidInput as refusal:
                 st.error(sentence(refusal))
-    if st.button("Change the constraints on the Model page", icon=":material/tune:"):
-        session.set_spec(status.spec)
-        st.session_state[EDITING] = status.id
-        go("model")
 
 
 def pending_change(status: RunStatus, key: str | None) -> None:

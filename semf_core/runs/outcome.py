@@ -21,7 +21,7 @@ NUMBERS = ("iterations", "seconds", "stop_reason", "residual_xy", "residual_uv",
 
 def write_outcome(folder: RunFolder, run: Run, spec: ModelSpec, dataset: Dataset, state: str) -> None:
     """Factors first: result.json is the mark that all of it is there."""
-    result = make_result(run, spec.x_set, spec.y_set)
+    result = make_result(run)
     factors = {"U": result.U, "V": result.V, "X": result.X, "Y": result.Y}
     write_whole(folder.result_factors, lambda file: np.savez(file, **factors))  # type: ignore[arg-type]
     write_json(

@@ -53,6 +53,21 @@ def test_every_set_starts_as_something_that_fits_a_factor(cls):
     assert len(spec_of(page).y) == 1
 
 
+@pytest.mark.parametrize("cls", list(SOLVERS), ids=lambda cls: cls.name)
+def test_every_algorithm_can_be_chosen_and_put_back(cls):
+    page = open_page("model", small())
+    before = spec_of(page)
+    choice = next(s.key for s in page.selectbox if s.label == "Algorithm")
+    page.selectbox(key=choice).set_value(cls.name).run()
+    assert not errors(page)
+    assert spec_of(page).solver == cls()
+    assert (spec_of(page).x, spec_of(page).y) == ((BOTH, BOTH) if cls.takes_sets else ((), ()))
+    assert any(cls().objective() in f.value for f in page.latex)
+    assert any(cls.enforces in m.value for m in page.markdown)
+    page.selectbox(key=choice).set_value(before.solver.name).run()
+    assert spec_of(page) == before
+
+
 def test_scope_is_edited_like_everything_else():
     page = open_page("model", small(x=(Sparse(k=2),)))
     (key,) = block_keys(page, "X")
@@ -225,12 +240,12 @@ def test_a_model_that_holds_a_matrix_is_a_file_and_not_a_wall_of_text():
 
 def test_every_option_of_the_solver_and_of_the_limits_has_a_widget():
     page = open_page("model", small())
-    fill(page, "solver0", SOLVERS.get("semf"), {"penalty": "fixed", "alpha0": 2.0, "q": 7, "start": "svd"})
+    fill(page, "solver0.semf", SOLVERS.get("semf"), {"penalty": "fixed", "alpha0": 2.0, "q": 7, "start": "svd"})
     fill(page, "limits0", type(small().limits), {"max_iter": 50, "tol": 0.0, "kick": True, "polish": 3})
     spec = spec_of(page)
     assert (spec.solver.penalty, spec.solver.alpha0, spec.solver.q, spec.solver.start) == ("fixed", 2.0, 7, "svd")
     assert (spec.limits.max_iter, spec.limits.tol, spec.limits.kick, spec.limits.polish) == (50, 0.0, True, 3)
-    page.number_input(key="solver0.alpha0").set_value(0.0).run()
+    page.number_input(key="solver0.semf.alpha0").set_value(0.0).run()
     assert any("above 0" in e for e in errors(page))
     assert spec_of(page).solver.alpha0 == 2.0
 

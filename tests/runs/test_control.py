@@ -57,6 +57,13 @@ def test_control_needs_the_key_and_looking_does_not(service, paused, key):
     assert paused.key not in RunFolder(service.home / "runs" / paused.id).meta.read_text() + repr(status) + repr(paused)
 
 
+def test_play_right_after_a_step_goes_on(service, paused):
+    service.step(paused.id, paused.key, 3000)  # short enough for an errand, long enough to be under way
+    service.resume(paused.id, paused.key)
+    wait_for_iterations(service, paused.id, 4000)
+    assert service.status(paused.id).state == "running"
+
+
 def test_wrong_states_are_refused_with_a_sentence(service, paused):
     done = service.start(tiny(5))
     wait_for_state(service, done.id, "finished")
