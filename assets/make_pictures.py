@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 
@@ -26,13 +25,9 @@ def picture(name: str) -> Image.Image:
     dataset = spec.dataset.load()
     U, *_ = spec.run(dataset).finish().factors()
     montage = basis(U, dataset.image_shape, model_groups(spec.y_set))
-    drawn = Image.open(io.BytesIO(montage.png)).convert("RGBA")
-    scale = min((SIZE[0] - MARGIN) / drawn.width, (SIZE[1] - MARGIN) / drawn.height)
-    size = (int(drawn.width * scale), int(drawn.height * scale))
-    # Large pixels first, then down to size: cells of fractional width keep sharp edges.
-    drawn = drawn.resize((drawn.width * 8, drawn.height * 8), Image.Resampling.NEAREST).resize(size, Image.Resampling.BOX)
+    drawn = montage.fitted(SIZE[0] - MARGIN, SIZE[1] - MARGIN)
     canvas = Image.new("RGBA", SIZE, (*GROUND, 255))
-    canvas.alpha_composite(drawn, ((SIZE[0] - size[0]) // 2, (SIZE[1] - size[1]) // 2))
+    canvas.alpha_composite(drawn, ((SIZE[0] - drawn.width) // 2, (SIZE[1] - drawn.height) // 2))
     return canvas.convert("RGB").quantize(64)
 
 

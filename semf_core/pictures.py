@@ -81,6 +81,15 @@ class Picture:
         image.putpalette(palette(self.theme))
         return image
 
+    def fitted(self, width: int, height: int) -> Image.Image:
+        """As large as fits, gaps transparent. Large pixels first, then down: cells of fractional width keep sharp edges."""
+        drawn = Image.open(io.BytesIO(self.png)).convert("RGBA")
+        scale = min(width / drawn.width, height / drawn.height)
+        size = (max(1, int(drawn.width * scale)), max(1, int(drawn.height * scale)))
+        larger = max(1, math.ceil(4 * scale))
+        drawn = drawn.resize((drawn.width * larger, drawn.height * larger), Image.Resampling.NEAREST)
+        return drawn.resize(size, Image.Resampling.BOX)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "url": self.url,

@@ -10,10 +10,10 @@ WIDTH = 34
 SCRIPT = {"X": r"\mathcal{X}", "Y": r"\mathcal{Y}"}
 
 
-def formula(symbol: str, conditions: Iterable[str]) -> str:
+def formula(symbol: str, conditions: Iterable[str], environment: str = "aligned") -> str:
     r"""LaTeX of 𝒳 = { X : conditions }, one condition a line."""
     lines = r",\\ ".join(f"& {broken(c)}" for c in dict.fromkeys(conditions)) or r"& \text{no constraint}"
-    return rf"{SCRIPT[symbol]} = \left\{{ {symbol} : \begin{{aligned}} {lines} \end{{aligned}} \right\}}"
+    return rf"{SCRIPT[symbol]} = \left\{{ {symbol} : \begin{{{environment}}} {lines} \end{{{environment}}} \right\}}"
 
 
 def broken(condition: str, width: int = WIDTH) -> str:
