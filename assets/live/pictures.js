@@ -143,6 +143,8 @@ export class Pictures {
 
   sampleRows(samples) {
     const figure = this.root.querySelector(".semf-samples");
+    figure.hidden = !samples; // a snapshot whose data is not here
+    if (!samples) return;
     const image = figure.querySelector("img");
     const chosen = samples.chosen.map(counted).join(", ");
     swap(image, samples);

@@ -45,6 +45,8 @@ def state_words(status: Any) -> str:
         return f"Finished: {status.message}" if status.message else "Finished"
     if status.state == "stopped":
         return "Stopped"
+    if status.state == "snapshot":
+        return "Saved before it had finished"
     if status.state == "interrupted":
         return f"Interrupted: {status.message or 'the server was restarted'}"
     return f"Failed: {status.message or 'the worker ended unexpectedly'}"

@@ -19,6 +19,8 @@ from semf_core.solvers.polish import polish
 COLUMNS = ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y", "change", "case", "seconds", "start")
 SETTLED = 3
 """(9) must hold this many times in a row."""
+COUNTERS = ("stop_reason", "seconds", "start", "_settled", "_start_iteration", "_window_first", "best_uv", "best_iteration")
+"""What a checkpoint holds of a run beside its state, history, events and generator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,21 +277,8 @@ class Run:
 
     def checkpoint(self, file: str | Path | BinaryIO) -> None:
         """Everything needed to go on bit for bit, as NPZ without pickle."""
-        counters = {
-            name: getattr(self, name)
-            for name in (
-                "stop_reason",
-                "seconds",
-                "start",
-                "_settled",
-                "_start_iteration",
-                "_window_first",
-                "best_uv",
-                "best_iteration",
-            )
-        }
         meta = {
-            "counters": counters,
+            "counters": {name: getattr(self, name) for name in COUNTERS},
             "rng": self.rng.bit_generator.state,
             "events": [asdict(e) for e in self.events],
             "seed": self.seed,
