@@ -49,7 +49,8 @@ class Active:
 class Manager:
     """Slots, queue and commands. Who may give a command is the service's business."""
 
-    def __init__(self, store: Store, max_running: int) -> None:
+    def __init__(self, store: Store, max_running: int, warm: bool = True) -> None:
+        """`warm` starts a worker ahead of need."""
         self.store, self.max_running = store, max_running
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
@@ -60,7 +61,8 @@ class Manager:
         self._closing = False
         self._fleet = Fleet(lambda: WorkerProcess(store.home, self._on_report, self._on_exit), limit=2 * max_running + 2)
         with self._lock:
-            self._fleet.keep_warm()
+            if warm:
+                self._fleet.keep_warm()
 
     # -- looking -----------------------------------------------------------------------------
 

@@ -45,8 +45,9 @@ class StudyHandle:
 class Studies:
     """The studies below a home folder. Any number of threads and servers may use it."""
 
-    def __init__(self, home: Path, local_files: bool = False) -> None:
+    def __init__(self, home: Path, local_files: bool = False, may_write: Callable[[], None] = lambda: None) -> None:
         self.home = home
+        self._may_write = may_write
         self._local_files = local_files
         self._quota = Quota(home)
         self._known: Recent[str, Study] = Recent(64)
@@ -69,6 +70,7 @@ class Studies:
 
     def start(self, study: Study) -> StudyHandle:
         """Start a study or go on with it, in a process of its own that outlives the server."""
+        self._may_write()
         self._quota.check()
         study = self.prepare(study)
         store = StudyStore.create(study, self.home)
@@ -85,6 +87,7 @@ class Studies:
         self._go(self._store(study_id))
 
     def _go(self, store: StudyStore) -> None:
+        self._may_write()
         with self._lock:
             if store.progress().state != "finished":
                 start_in_background(store, self.home)
@@ -101,6 +104,7 @@ class Studies:
         return key_matches(key, self._store(study_id).notes().get("key", ""))
 
     def _authorized(self, study_id: str, key: str) -> StudyStore:
+        self._may_write()
         if not self.owner_ok(study_id, key):
             raise InvalidInput("key", "only whoever started this study can pause or cancel it")
         return self._store(study_id)

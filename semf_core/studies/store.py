@@ -8,6 +8,7 @@ process that has died are free again. A process proves that it lives by a lock t
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
 import time
@@ -140,9 +141,17 @@ class StudyStore:
                 base.close()
 
     def _open(self) -> sqlite3.Connection:
-        base = sqlite3.connect(self.folder / "cells.db", timeout=WAIT_SECONDS)
+        file = self.folder / "cells.db"
+        if not self.writable:
+            return sqlite3.connect(f"{file.absolute().as_uri()}?immutable=1", uri=True)
+        base = sqlite3.connect(file, timeout=WAIT_SECONDS)
         base.execute("PRAGMA synchronous=FULL")
         return base
+
+    @property
+    def writable(self) -> bool:
+        """A folder that can only be read (a copy for showing) is opened without locks, because nothing changes in it."""
+        return os.access(self.folder, os.W_OK)
 
     @contextmanager
     def held(self) -> Iterator[StudyStore]:
@@ -171,7 +180,9 @@ class StudyStore:
 
     def living(self) -> dict[str, int]:
         """The processes that work on it now and how many cells each runs at a time; signs of dead ones are swept up."""
-        alive = {}
+        alive: dict[str, int] = {}
+        if not self.writable:
+            return alive
         with locked(self.folder / "runners.lock"):
             for path in (self.folder / "runners").glob("*.lock"):
                 lock = try_lock(path)
