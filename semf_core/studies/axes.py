@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from semf_core.model import FIELDS, preset
@@ -169,8 +170,9 @@ def fitting(form: dict[str, Any]) -> dict[str, Any]:
     return form
 
 
+@cache
 def preset_form(name: object) -> dict[str, Any]:
-    """A preset without its texts, as the start of a trial."""
+    """A preset without its texts, as the start of a trial; never changed in place."""
     form = preset(str(name)).to_dict()
     return {k: v for k, v in form.items() if k not in ("title", "watch")}
 

@@ -289,6 +289,16 @@ class StudyStore:
         done[numbers] = True
         return ResultTable(study.axes, study.measures, columns, done, self.components)
 
+    def stamps(self) -> dict[int, str]:
+        """For every finished cell when it was recorded: proof that it was not computed again."""
+        with self._connection() as base:
+            return dict(base.execute("SELECT number, CAST(ended AS TEXT) FROM cells WHERE state=2").fetchall())
+
+    def cell_seconds(self) -> list[float]:
+        """How long each finished cell took its worker."""
+        with self._connection() as base:
+            return [seconds for (seconds,) in base.execute("SELECT seconds FROM cells WHERE state=2").fetchall()]
+
     def failures(self, most: int = 20) -> list[tuple[int, str]]:
         """Cells without a result, and why."""
         with self._connection() as base:
