@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from semf_core.datasets import Dataset, DatasetSource, FileSource
+from semf_core.datasets import Dataset, DatasetSource
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
 from semf_core.runs.caches import Recent
@@ -45,10 +45,10 @@ class StudyHandle:
 class Studies:
     """The studies below a home folder. Any number of threads and servers may use it."""
 
-    def __init__(self, home: Path, local_files: bool = False, may_write: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, home: Path, may_write: Callable[[], None], check_source: Callable[[DatasetSource], None] | None) -> None:
         self.home = home
         self._may_write = may_write
-        self._local_files = local_files
+        self._check_source = check_source or (lambda source: None)
         self._quota = Quota(home)
         self._known: Recent[str, Study] = Recent(64)
         self._tables: Recent[tuple[str, int], ResultTable] = Recent(16)
@@ -62,8 +62,7 @@ class Studies:
         if study.count > MOST_CELLS:
             raise InvalidInput("axes", f"make {study.count:,} cells; here {MOST_CELLS:,} is the most")
         source = study.base_trial().model.dataset
-        if isinstance(source, FileSource) and not self._local_files:
-            raise InvalidInput("dataset", "a study cannot name a file of the server; upload the file instead")
+        self._check_source(source)
         if any(axis.shares_of for axis in study.axes):
             return study.ready(self._shapes.get(source, lambda: load_source(source, self.home).shape))
         return study
@@ -73,7 +72,7 @@ class Studies:
         self._may_write()
         self._quota.check()
         study = self.prepare(study)
-        store = StudyStore.create(study, self.home)
+        store = StudyStore.create(study, self.home, lambda cell: self._check_source(cell.trial.model.dataset))
         key = ""
         with locked(store.folder / "key.lock"):
             if "key" not in store.notes():

@@ -12,7 +12,7 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from semf_core.runs.files import locked, read_json, try_lock, write_json
 from semf_core.runs.home import default_home
 from semf_core.runs.ids import checked_id
 from semf_core.studies.keeping import unpacked
-from semf_core.studies.study import Study
+from semf_core.studies.study import Cell, Study
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
@@ -87,21 +87,26 @@ class StudyStore:
     # -- making and finding ------------------------------------------------------------------
 
     @classmethod
-    def create(cls, study: Study, home: Path | None = None) -> StudyStore:
-        """The folder of this study, made if it is not there yet. Its id follows from the content."""
+    def create(
+        cls, study: Study, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None
+    ) -> StudyStore:
+        """The folder of this study, made if it is not there yet and `check` refuses no cell. The id follows from the content."""
         study = study.ready()
         root = (home or default_home()) / "studies"
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         store = cls(root / study.id)
         with locked(root / "create.lock"):
             if not store.exists():
-                store._make(study)
+                store._make(study, check)
         return store
 
-    def _make(self, study: Study) -> None:
+    def _make(self, study: Study, check: Callable[[Cell], object]) -> None:
         turns = np.empty(study.count, dtype=int)
         turns[study.run_order()] = np.arange(study.count)
-        rows = [(cell.number, cell.id, int(turns[cell.number])) for cell in study.cells()]
+        rows = []
+        for cell in study.cells():
+            check(cell)
+            rows.append((cell.number, cell.id, int(turns[cell.number])))
         (self.folder / "runners").mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._connection() as base:
             base.execute("PRAGMA journal_mode=WAL")
