@@ -1,6 +1,7 @@
 // Three stacked plotly panels on one iteration axis, extended in place: zoom, legend and hover stay.
 import { Caption, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
 import { element } from "./dom.js";
+import { loadPlotly } from "./plotly.js";
 import { canvasIn, paint } from "./small.js";
 
 // A shape for each case, with the same shape as a character for the list below the chart; 4 marks β, the others α.
@@ -13,17 +14,6 @@ const CASES = {
   6: { symbol: "square", glyph: "■", on: 2 },
   7: { symbol: "star", glyph: "★", on: 2 },
 };
-
-let plotlyLoading = null;
-function loadPlotly(address) {
-  plotlyLoading ??= new Promise((done, failed) => {
-    const script = element("script", { src: address, charset: "utf-8" });
-    script.onload = () => done(window.Plotly);
-    script.onerror = () => ((plotlyLoading = null), failed(new Error("plotly.js cannot be loaded")));
-    document.head.append(script);
-  });
-  return plotlyLoading;
-}
 
 export class Charts {
   constructor(root, data, onSeek) {

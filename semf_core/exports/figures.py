@@ -28,7 +28,7 @@ WIDTH, HEIGHT = 7.0, 4.2
 MOST_LINES = 60
 """Vertical lines for events at most."""
 STYLE: dict[Any, Any] = {"svg.hashsalt": "semf", "svg.fonttype": "path", "font.size": 10, "axes.grid": True, "grid.alpha": 0.25}
-_LOCK = Lock()
+MATPLOTLIB = Lock()
 """matplotlib's settings belong to the process."""
 
 
@@ -41,7 +41,7 @@ def draw(story: Story, name: str, form: str) -> bytes:
     """One figure as "png" or "svg"; the same run gives the same bytes."""
     if name not in names(story.splits):
         raise InvalidInput("figure", f"there is no {name} of this run: its algorithm does not split its factors")
-    with _LOCK, matplotlib.rc_context(STYLE):
+    with MATPLOTLIB, matplotlib.rc_context(STYLE):
         figure = _FIGURES[name](story) if name in _FIGURES else _curves(story, _panel(story, name))
         file = io.BytesIO()
         metadata: dict[str, Any] = {"Date": None} if form == "svg" else {}
