@@ -111,17 +111,17 @@ def hoyer_sparseness(A: Array) -> Array:
 
 
 def overlap(A: Array) -> float:
-    """Average overlapping degree of the columns, CSMF (15): the mean of ŵ_rᵀŵ_s over pairs, ŵ = |w| / ‖w‖₁.
+    """Average overlapping degree of the columns, CSMF (15): the mean cosine of |w_r| and |w_s| over pairs.
 
-    The paper finds NaN where a column is empty; here such a column overlaps nothing.
+    As printed, (15) divides by the sums Σ|w|, but then two equal columns of n equal entries would have 1/n, not
+    the maximum 1 that the text states, and columns of normal random numbers not the 2/π of its tables' first
+    figures. The paper finds NaN where a column is empty; here such a column overlaps nothing.
     """
     columns = A.shape[1]
     if columns < 2:
         return 0.0
-    scaled = _unit_peak(np.abs(A))
-    totals = scaled.sum(axis=0)
-    weights = np.divide(scaled, totals, out=np.zeros_like(scaled), where=totals > 0)
-    return float(np.triu(weights.T @ weights, 1).sum() / (0.5 * columns * (columns - 1)))
+    similarity = cosines(np.abs(A), np.abs(A))
+    return float(np.triu(similarity, 1).sum() / (0.5 * columns * (columns - 1)))
 
 
 def _unit_peak(A: Array) -> Array:

@@ -88,13 +88,15 @@ class TestSparseness:
 
     def test_overlap_is_the_mean_over_pairs(self):
         A = RNG.standard_normal((20, 5))
-        w = np.abs(A) / np.abs(A).sum(axis=0)
+        w = np.abs(A) / np.linalg.norm(A, axis=0)
         pairs = [w[:, i] @ w[:, j] for i in range(5) for j in range(i + 1, 5)]
         assert metrics.overlap(A) == pytest.approx(np.mean(pairs))
 
     def test_overlap_at_its_ends(self):
         assert metrics.overlap(PARTS) == 0
         assert metrics.overlap(np.array([[2.0, -5], [0, 0]])) == 1
+        assert metrics.overlap(np.ones((7, 3))) == pytest.approx(1)
+        assert metrics.overlap(RNG.standard_normal((20_000, 2))) == pytest.approx(2 / np.pi, abs=0.02)
         assert metrics.overlap(np.zeros((4, 3))) == 0
         assert metrics.overlap(np.ones((4, 1))) == 0
 
