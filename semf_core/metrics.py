@@ -189,6 +189,22 @@ def parts_found(U: Array, parts: Array, threshold: float = 0.99) -> int:
     return int((np.abs(match_parts(U, parts).cosines) > threshold).sum())
 
 
+def ghosts(U: Array, parts: Array, threshold: float = 0.1) -> int:
+    """How many parts come with a shadow of another: their column has, on the other part's pixels, a mean |u| above a tenth
+    of that on their own. For parts without a pixel of their own (dense atoms) there is no such thing.
+    """
+    supports = parts != 0
+    found = 0
+    for part, column in enumerate(match_parts(U, parts).columns):
+        if column < 0:
+            continue
+        u, own = np.abs(U[:, column]), supports[:, part]
+        elsewhere = supports & ~own[:, None]
+        means = (u @ elsewhere) / np.maximum(1, elsewhere.sum(axis=0))
+        found += bool(means.max() > threshold * u[own].mean())
+    return found
+
+
 def groups_correct(U: Array, parts: Array, truth_groups: Groups, model_groups: Groups, threshold: float = 0.99) -> int:
     """How many of the model's groups of columns hold exactly the parts of one true group (SeMF §4.4, "exact order").
 
