@@ -159,6 +159,15 @@ class TestMatching:
         assert metrics.parts_found(ghost, PARTS) == 16
         assert metrics.parts_found(ghost, PARTS, threshold=0.98) == 17
 
+    def test_ghosts(self):
+        ghost = PARTS.copy()
+        ghost[:, 3] += 0.05 * PARTS[:, 16]
+        assert metrics.ghosts(ghost, PARTS) == 0 and metrics.ghosts(PARTS[:, :3], PARTS) == 0
+        ghost[:, 3] += 0.1 * PARTS[:, 16]
+        assert metrics.ghosts(-3 * ghost, PARTS) == 1
+        assert metrics.ghosts(PARTS + PARTS[:, [16]], PARTS) == 16
+        assert metrics.ghosts(np.ones((4, 2)), np.ones((4, 2))) == 0
+
 
 class TestGroups:
     def score(self, U, model=SWIMMER_GROUPS):

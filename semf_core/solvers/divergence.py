@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -28,8 +28,8 @@ class DivergenceNMF(Direct):
         return (Simplex(),), (Nonnegative(),)
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
-        """Positive random factors; the coefficients take over the scale of the components."""
-        Xt, Y = given_or_random(problem, rng)
+        """Positive random factors, or given ones clipped and scaled: the nearest simplex point would have zeros, which stay."""
+        Xt, Y = given_or_random(replace(problem, x_set=Nonnegative()), rng)
         if problem.start[1] is None:
             Y = Y * Xt.sum(axis=1, keepdims=True)
         return Factors(summing_to_one(Xt, Xt), Y)

@@ -30,6 +30,7 @@ class NNSC(Direct):
     encourages: ClassVar[str] = "sparse coefficients (λ); the components themselves are not asked to be sparse"
     reference: ClassVar[str] = "nnsc"
     needs: ClassVar[tuple[str, ...]] = ("nonnegative", "complete")
+    penalised: ClassVar[bool] = True
 
     lam: float = param("number", 0.1, low=0, symbol=r"\lambda", help="weight of ΣV, in the units of M")
 

@@ -104,7 +104,7 @@ def test_without_penalties_the_fit_is_that_of_the_truncated_svd():
 def test_penalties_do_what_they_are_for():
     M = nonnegative_data((30, 60), 5)
     plain, apart = (run_on(M, 5, CSMF(alpha=alpha, lam=0.1), 200).finish().factors()[0] for alpha in (0.0, 1.0))
-    assert metrics.overlap(apart) < 0.5 * metrics.overlap(plain)
+    assert metrics.overlap(apart) < 0.8 * metrics.overlap(plain)
     sparse = run_on(M, 5, CSMFnc(alpha=0, beta=2.0, lam=0.1), 200).finish().factors()[0]
     dense = run_on(M, 5, CSMFnc(alpha=0, lam=0.1), 200).finish().factors()[0]
     assert metrics.nonzeros(sparse).sum() < metrics.nonzeros(dense).sum()
@@ -115,11 +115,11 @@ def test_swimmer_without_ghosts():
     spec = preset("swimmer-csmf")
     dataset = spec.dataset.load()
     run = spec.run(dataset)
-    while run.stop_reason is None and run.iterations < 1800:
+    while run.stop_reason is None and run.iterations < 600:
         run.advance()
     U = run.factors()[0]
     assert metrics.parts_found(U, dataset.parts) == 17
-    assert metrics.overlap(U) < 0.01
+    assert metrics.ghosts(U, dataset.parts) == 0 and metrics.overlap(U) < 0.01
     assert metrics.relative_error(run.problem.matrix.norm, run.best_uv) < 1e-3
 
 

@@ -26,11 +26,12 @@ def test_lnmf_is_its_updates_entry_by_entry():
     np.testing.assert_allclose(W.sum(axis=0), 1)
     run.advance()
     Q = W @ H
-    new_h = np.array([[np.sqrt(H[k, j] * sum(M[i, j] * W[i, k] / Q[i, j] for i in range(20))) for j in range(26)] for k in range(3)])
+    new_h, new_w = np.empty_like(H), np.empty_like(W)
+    for k, j in np.ndindex(H.shape):
+        new_h[k, j] = np.sqrt(H[k, j] * sum(M[i, j] * W[i, k] / Q[i, j] for i in range(20)))
     Q = W @ new_h
-    new_w = np.array(
-        [[W[i, k] * sum(M[i, j] * new_h[k, j] / Q[i, j] for j in range(26)) / new_h[k].sum() for k in range(3)] for i in range(20)]
-    )
+    for i, k in np.ndindex(W.shape):
+        new_w[i, k] = W[i, k] * sum(M[i, j] * new_h[k, j] / Q[i, j] for j in range(26)) / new_h[k].sum()
     U, V, *_ = run.factors(best=False)
     np.testing.assert_allclose(V, new_h)
     np.testing.assert_allclose(U, new_w / new_w.sum(axis=0))
