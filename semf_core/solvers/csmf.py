@@ -36,6 +36,7 @@ class CSMF(Direct):
     )
     reference: ClassVar[str] = "csmf"
     needs: ClassVar[tuple[str, ...]] = ("complete",)
+    penalised: ClassVar[bool] = True
     signs: ClassVar[tuple[bool, bool]] = (False, False)
     """Whether U and whether V must be nonnegative."""
 
