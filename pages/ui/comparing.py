@@ -186,7 +186,7 @@ def table(run_ids: Sequence[str]) -> None:
     words = {c.title: st.column_config.TextColumn(c.title, help=c.help, pinned=c.name == "title") for c in columns[:3]}
     data = {c.title: [getattr(row, c.name) for row in rows] for c in columns}
     alt = f"Scores of {len(rows)} compared runs"
-    st.dataframe(data, hide_index=True, column_config={**words, **numeric}, key="compare.table", alt=alt)
+    st.dataframe(data, hide_index=True, column_config={**words, **numeric}, key="compare.table", alt=alt, placeholder="–")
 
 
 def difference(run_ids: Sequence[str]) -> None:
