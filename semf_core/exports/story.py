@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,9 +20,10 @@ from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import FactorFrame
 from semf_core.runs.outcome import final_frame, read_outcome
 from semf_core.scores import model_groups
-from semf_core.solvers import Event
+from semf_core.solvers import COLUMNS, Event
 
 Array = np.ndarray
+RESIDUAL = COLUMNS.index("residual_uv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,12 @@ class Story:
         """‖M−UV‖/‖M‖ after an iteration."""
         if not self.norm or not 0 < iteration <= len(self.rows):
             return None
-        return float(self.rows[iteration - 1, 1]) / self.norm
+        return _finite(float(self.rows[iteration - 1, RESIDUAL]) / self.norm)
+
+    @property
+    def final_error(self) -> float | None:
+        """‖M−UV‖/‖M‖ of the final factors."""
+        return self.error_at(len(self.rows)) if self.result is None else _finite(self.result.relative_error)
 
 
 def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
@@ -113,6 +120,10 @@ def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
         result=result,
         truth=truth,
     )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def plain(text: str) -> str:

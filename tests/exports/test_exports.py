@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,16 @@ def test_a_run_that_has_not_begun(tmp_path, dataset):
     for name in ("gif", "npz", "basis-svg"):
         with pytest.raises(InvalidInput):
             EXPORTS[name].make(folder, dataset)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_a_run_that_diverged(copy, dataset, name):
+    rows = copy.rows().copy()
+    rows[3:6, :6], rows[-1, :6] = np.nan, np.inf
+    copy.scalars.write_bytes(rows.tobytes())
+    stored = json.loads(copy.result.read_text()) | {"residual_uv": np.nan, "residual_xy": np.inf, "stop_reason": "diverged"}
+    copy.result.write_text(json.dumps(stored))
+    assert opened(name, copy, dataset) is not None
 
 
 def test_data_of_another_shape_is_refused(finished, dataset):
