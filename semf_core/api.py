@@ -13,7 +13,7 @@ from semf_core.sets import StructureSet, combine
 from semf_core.solvers import SOLVERS, Limits, Run, Solver
 from semf_core.threads import blas_threads
 
-DATA_OPTIONS = ("mask", "dtype", "start_factors")
+DATA_OPTIONS = ("mask", "dtype", "start_factors", "labels")
 SEED = Param("integer", 0, low=0, high=2**63 - 1, help="number from which all randomness follows", name="seed")
 THREADS = Param("integer", 1, low=1, high=1024, help="BLAS threads; one is fastest for most sizes", name="threads")
 
@@ -33,7 +33,8 @@ def factorize(
     """min ‖M − UV‖² over U ∈ 𝒳, V ∈ 𝒴 (SeMF eq. 1); X and Y list the sets whose intersections these are.
 
     M may be dense, memory-mapped or scipy.sparse; NaN entries, or those where `mask` is false, count as
-    missing. `start_factors=(X, Y)` starts from given factors, `dtype` sets the precision. Every other
+    missing. `start_factors=(X, Y)` starts from given factors, `dtype` sets the precision, `labels` gives the
+    class of each column to a solver that uses it, and `solver` names another algorithm. Every other
     option is a parameter of the solver (`alpha0`, `penalty`, …) or of `Limits` (`max_iter`, `restarts`,
     `kick`, `polish`, …). `callback(run)` is called after each iteration and stops the run if it returns True.
     """
@@ -41,14 +42,22 @@ def factorize(
     algorithm, limits = split_options(solver, options)
     sets = tuple(combine(tuple(s)) if not isinstance(s, StructureSet) else s for s in (X, Y))
     problem = make_problem(
-        M, rank, sets[0], sets[1], mask=data.get("mask"), dtype=checked_dtype(data.get("dtype")), start=data.get("start_factors")
+        M,
+        rank,
+        sets[0],
+        sets[1],
+        mask=data.get("mask"),
+        dtype=checked_dtype(data.get("dtype")),
+        start=data.get("start_factors"),
+        labels=data.get("labels"),
+        solver=algorithm,
     )
     sentence = scale_warning(*sets)
     if sentence:
         warnings.warn(sentence, ScaleAmbiguityWarning, stacklevel=2)
     with blas_threads(THREADS.check(threads)):
         run = Run(problem, algorithm, limits, SEED.check(seed)).finish(callback)
-        return make_result(run, *sets)
+        return make_result(run)
 
 
 def split_options(solver: str | Solver, options: dict[str, Any]) -> tuple[Solver, Limits]:

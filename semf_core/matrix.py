@@ -56,6 +56,14 @@ class DataMatrix:
                 return float(np.sqrt(square))
         return self.residual(Xt, Y)
 
+    def minimum(self) -> float:
+        """The smallest observed entry."""
+        raise NotImplementedError
+
+    def squares(self) -> tuple[Array, Array]:
+        """The sum of squares of every row and of every column."""
+        raise NotImplementedError
+
     def _norm_squared(self) -> float:
         raise NotImplementedError
 
@@ -106,6 +114,16 @@ class DenseMatrix(DataMatrix):
             total += float(np.vdot(difference, difference))
         return float(np.sqrt(total))
 
+    def minimum(self) -> float:
+        return min(float(block.min()) for _, block in self.blocks())
+
+    def squares(self) -> tuple[Array, Array]:
+        rows, columns = np.empty(self.shape[0], self.dtype), np.zeros(self.shape[1], self.dtype)
+        for part, block in self.blocks():
+            rows[part] = np.einsum("ij,ij->i", block, block)
+            columns += np.einsum("ij,ij->j", block, block)
+        return rows, columns
+
     def _norm_squared(self) -> float:
         return sum(float(np.vdot(block, block)) for _, block in self.blocks())
 
@@ -141,6 +159,13 @@ class SparseMatrix(DataMatrix):
             difference = self.array[rows].toarray() - Xt[:, rows].T @ Y
             total += float(np.vdot(difference, difference))
         return float(np.sqrt(total))
+
+    def minimum(self) -> float:
+        return float(self.array.min())
+
+    def squares(self) -> tuple[Array, Array]:
+        square = self.array.multiply(self.array)
+        return np.asarray(square.sum(axis=1)), np.asarray(square.sum(axis=0))
 
     def _norm_squared(self) -> float:
         return float(np.vdot(self.array.data, self.array.data))
@@ -196,6 +221,9 @@ class MaskedMatrix(DataMatrix):
 
     def residual(self, Xt: Array, Y: Array) -> float:
         return float(np.sqrt(sum(float(np.vdot(d, d)) for _, d in self._residual_blocks(Xt, Y))))
+
+    def minimum(self) -> float:
+        return min(float(block[observed].min(initial=np.inf)) for _, block, observed in self._observed_blocks())
 
     def _norm_squared(self) -> float:
         return sum(float(np.square(block[observed]).sum()) for _, block, observed in self._observed_blocks())

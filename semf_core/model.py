@@ -55,7 +55,9 @@ class ModelSpec:
 
     def problem(self, dataset: Dataset, start: tuple[Any, Any] | None = None) -> Problem:
         """The checked problem; `start` gives factors (X, Y) to start from."""
-        return make_problem(dataset.data, self.rank, self.x, self.y, dtype=self.dtype, start=start)
+        return make_problem(
+            dataset.data, self.rank, self.x, self.y, dtype=self.dtype, start=start, labels=dataset.labels, solver=self.solver
+        )
 
     def run(self, dataset: Dataset | None = None, start: tuple[Any, Any] | None = None) -> Run:
         """A run at its starting point."""

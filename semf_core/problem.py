@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from semf_core.matrix import DataMatrix, as_data_matrix
+from semf_core.datasets.base import as_labels
+from semf_core.matrix import as_data_matrix
 from semf_core.parameters import InvalidInput
-from semf_core.sets import StructureSet, combine
-from semf_core.solvers.base import Array, Problem
+from semf_core.sets import StructureSet, combine, members_of
+from semf_core.solvers.base import Array, Problem, Solver
 
 MAX_RANK = 4096
 """The p×p systems are solved densely at every iteration."""
@@ -33,19 +35,28 @@ def make_problem(
     mask: Any = None,
     dtype: str | None = None,
     start: tuple[Any, Any] | None = None,
+    labels: Any = None,
+    solver: Solver | None = None,
 ) -> Problem:
-    """The problem M ≈ UV, U ∈ 𝒳, V ∈ 𝒴, without the rows and columns that stay zero anyway."""
+    """The problem M ≈ UV, U ∈ 𝒳, V ∈ 𝒴, without the rows and columns that stay zero anyway.
+
+    A solver with constraints of its own takes no sets; 𝒳 and 𝒴 are then what it enforces by itself.
+    """
     matrix = as_data_matrix(M, mask, dtype)
     m, n = matrix.shape
     rank = checked_rank(rank)
     x_set, y_set = combine(_as_sets("X", X)), combine(_as_sets("Y", Y))
+    if solver is not None and not solver.takes_sets:
+        _refuse_sets(solver, x_set, y_set)
+        x_set, y_set = (combine(sets) for sets in solver.structure((m, n), rank))
     _check_shape("X", x_set, (m, rank))
     _check_shape("Y", y_set, (rank, n))
     given = tuple(
         _checked_factor(name, factor, shape)
         for name, factor, shape in zip(("X", "Y"), start or (None, None), ((m, rank), (rank, n)), strict=True)
     )
-    return _without_zeros(matrix, rank, (x_set, y_set), given)
+    problem = Problem(matrix, rank, x_set, y_set, (given[0], given[1]), shape=(m, n), labels=as_labels(labels, n))
+    return _without_zeros(problem) if solver is None or solver.drops_zeros else problem
 
 
 def checked_rank(rank: Any) -> int:
@@ -82,7 +93,7 @@ def _check_shape(factor: str, s: StructureSet, shape: tuple[int, int]) -> None:
     try:
         s.check_shape(shape)
     except InvalidInput as error:
-        raise InvalidInput(f"{factor} {error.field}", error.message) from None
+        raise error.about(f"{factor} {error.field}") from None
 
 
 def _checked_factor(name: str, factor: Any, shape: tuple[int, int]) -> Array | None:
@@ -96,24 +107,35 @@ def _checked_factor(name: str, factor: Any, shape: tuple[int, int]) -> Array | N
     return array
 
 
-def _without_zeros(
-    matrix: DataMatrix, rank: int, sets: tuple[StructureSet, StructureSet], given: tuple[Array | None, ...]
-) -> Problem:
+def _refuse_sets(solver: Solver, *sets: StructureSet) -> None:
+    for factor, given in zip("XY", sets, strict=True):
+        if members_of(given):
+            raise InvalidInput(factor, f"{solver.title} has constraints of its own and takes no sets; remove them, or use SeMF")
+
+
+def _without_zeros(problem: Problem) -> Problem:
     """Leave out all-zero rows (columns) of M where the set on X (Y) keeps them at zero."""
-    (m, n), (x_set, y_set), (X0, Y0) = matrix.shape, sets, given
+    matrix, (m, n), p, (X0, Y0) = problem.matrix, problem.shape, problem.rank, problem.start
     rows, columns = matrix.live()
-    restricted_x = x_set.restricted(rows, 0, (m, rank)) if 0 < len(rows) < m else None
-    restricted_y = y_set.restricted(columns, 1, (rank, n)) if 0 < len(columns) < n else None
-    if len(rows) * len(columns) > WORTHWHILE * m * n:
-        restricted_x = restricted_y = None
+    restricted_x = problem.x_set.restricted(rows, 0, (m, p)) if 0 < len(rows) < m else None
+    restricted_y = problem.y_set.restricted(columns, 1, (p, n)) if 0 < len(columns) < n else None
+    if len(rows) * len(columns) > WORTHWHILE * m * n or (restricted_x is None and restricted_y is None):
+        return problem
     kept_rows = rows if restricted_x is not None else None
     kept_columns = columns if restricted_y is not None else None
-    if kept_rows is not None or kept_columns is not None:
-        matrix = matrix.subset(
+    return replace(
+        problem,
+        matrix=matrix.subset(
             np.arange(m) if kept_rows is None else kept_rows, np.arange(n) if kept_columns is None else kept_columns
-        )
-    if X0 is not None and kept_rows is not None:
-        X0 = X0[kept_rows]
-    if Y0 is not None and kept_columns is not None:
-        Y0 = Y0[:, kept_columns]
-    return Problem(matrix, rank, restricted_x or x_set, restricted_y or y_set, (X0, Y0), kept_rows, kept_columns, (m, n))
+        ),
+        x_set=restricted_x or problem.x_set,
+        y_set=restricted_y or problem.y_set,
+        start=(
+            X0 if X0 is None or kept_rows is None else X0[kept_rows],
+            Y0 if Y0 is None or kept_columns is None else Y0[:, kept_columns],
+        ),
+        rows=kept_rows,
+        columns=kept_columns,
+        labels=problem.labels if kept_columns is None or problem.labels is None else problem.labels[kept_columns],
+        sets=(problem.x_set, problem.y_set),
+    )

@@ -100,8 +100,9 @@ def _violation(name: str, member: StructureSet, factor: Array) -> Violation:
     return Violation(name, member.name, member.condition(name), value, value / max(float(np.linalg.norm(factor)), 1e-300))
 
 
-def make_result(run: Run, x_set: StructureSet, y_set: StructureSet) -> Result:
-    """The best factors of a run with their certificate; the sets are those on the whole factors."""
+def make_result(run: Run) -> Result:
+    """The best factors of a run with their certificate."""
+    x_set, y_set = run.problem.whole_sets
     U, V, free_x, free_y = run.factors()
     gaps = (float(np.linalg.norm(free_x - U)), float(np.linalg.norm(free_y - V)))
     at_best = run.history.table()[run.best_iteration - 1] if run.best_iteration else None

@@ -38,6 +38,16 @@ class Factor:
         session.update_spec(**{self.field: tuple(sets)})
 
 
+def stacks(loaded: session.Loaded) -> bool:
+    """Both stacks side by side; whether their constraints can be met."""
+    (m, n), p = loaded.dataset.shape, session.spec().rank
+    wrong = []
+    for side, factor in zip(st.columns(2, gap="medium"), (Factor("X", (m, p), loaded), Factor("Y", (p, n), loaded)), strict=True):
+        with side:
+            wrong.append(stack(factor))
+    return wrong == [None, None]
+
+
 def stack(factor: Factor) -> InvalidInput | None:
     """Draw one stack with its formula; why it cannot be used, or None."""
     m, n = factor.shape

@@ -52,6 +52,8 @@ class Ask:
     theme: str = "light"
     samples: tuple[int, ...] = ()
     compact: bool = False
+    floor: bool = False
+    """It has the Eckart–Young bound."""
 
     @classmethod
     def from_query(cls, query: Any) -> Ask:
@@ -68,6 +70,7 @@ class Ask:
                 theme="dark" if query.get("theme") == "dark" else "light",
                 samples=tuple(int(s) for s in query.get("samples", "").split(",") if s)[:MOST_SAMPLES],
                 compact=query.get("compact") == "1",
+                floor=query.get("floor") == "1",
             )
         except (ValueError, OverflowError):
             raise InvalidInput("address", "cannot be read") from None
@@ -82,6 +85,9 @@ def answer(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     reply["events"] = [[e.iteration, e.kind, e.text] for e in events[ask.events if not reply["reset"] else 0 :][-MOST_EVENTS:]]
     reply["event_count"] = len(events)
     reply["keyframes"] = service.keyframes(run_id)
+    floor = None if ask.floor else service.floor(run_id)
+    if floor is not None:
+        reply["floor"] = {"value": floor, "rank": status.spec.rank}
     try:
         reply["picture"] = picture(service, run_id, status.spec, ask)
     except InvalidInput:  # nothing is recorded yet
@@ -155,16 +161,29 @@ _SCORES = Recent(512)
 def picture(service: Any, run_id: str, spec: Any, ask: Ask) -> dict[str, Any] | None:
     """Montage, coefficients, samples and scores of one frame; None if the view has them already."""
     frame = service.factors(run_id, ask.at)
-    dataset = service.dataset(run_id)
-    chosen = tuple(s for s in ask.samples if 0 <= s < dataset.shape[1]) or default_samples(dataset.shape[1])
+    data = _data(service, run_id)
+    count = frame.V.shape[1]
+    chosen = tuple(s for s in ask.samples if 0 <= s < count) or default_samples(count)
     mark = hashlib.blake2b(frame.U.tobytes() + frame.V.tobytes(), digest_size=6).hexdigest()
     view = (ask.factor, ask.theme, chosen, ask.compact)
     token = f"{frame.iteration}-{mark}-{hashlib.blake2b(repr(view).encode(), digest_size=4).hexdigest()}"
     if token == ask.picture:
         return None
-    scores, matched = _SCORES.get((run_id, mark), lambda: (service.truth(run_id, frame), _matched(service, run_id, frame)))
-    drawn = _PICTURES.get((run_id, token), lambda: _draw(frame, dataset, spec, view))
+    scores, matched = _SCORES.get((run_id, mark), lambda: _truth(service, run_id, frame)) if data is not None else ({}, [])
+    drawn = _PICTURES.get((run_id, token), lambda: _draw(frame, data, service.image_shape(run_id), spec, view))
     return {"token": token, "iteration": frame.iteration, "badges": truth_words(scores), "matched": matched, **drawn}
+
+
+def _data(service: Any, run_id: str) -> Any:
+    """The data matrix; None for a snapshot whose data is not at hand: then its parts are shown without samples."""
+    try:
+        return service.dataset(run_id).data
+    except InvalidInput:
+        return None
+
+
+def _truth(service: Any, run_id: str, frame: Any) -> tuple[dict[str, Any], list[int]]:
+    return service.truth(run_id, frame), _matched(service, run_id, frame)
 
 
 def _matched(service: Any, run_id: str, frame: Any) -> list[int]:
@@ -175,9 +194,9 @@ def _matched(service: Any, run_id: str, frame: Any) -> list[int]:
     return [int(column) for column, cosine in zip(matching.columns, matching.cosines, strict=True) if abs(cosine) > FOUND]
 
 
-def _draw(frame: Any, dataset: Any, spec: Any, view: tuple[str, str, tuple[int, ...], bool]) -> dict[str, Any]:
+def _draw(frame: Any, data: Any, shape: Any, spec: Any, view: tuple[str, str, tuple[int, ...], bool]) -> dict[str, Any]:
     factor, theme, chosen, compact = view
-    shape, groups = dataset.image_shape, model_groups(spec.y_set)
+    groups = model_groups(spec.y_set)
     left, right = (frame.X, frame.Y) if factor == "X" else (frame.U, frame.V)
     drawn: dict[str, Any] = {
         "factor": factor,
@@ -188,9 +207,11 @@ def _draw(frame: Any, dataset: Any, spec: Any, view: tuple[str, str, tuple[int, 
         drawn |= {
             "coefficients": images.heat_map(right, theme).to_dict(),
             "use": use_of(right),
-            "samples": images.samples(dataset.data, left, right, chosen, shape, theme).to_dict() | {"chosen": list(chosen)},
-            "sample_count": dataset.shape[1],
+            "sample_count": right.shape[1],
         }
+        if data is not None:
+            shown = images.samples(data, left, right, chosen, shape, theme).to_dict()
+            drawn["samples"] = shown | {"chosen": list(chosen)}
     return drawn
 
 

@@ -97,9 +97,9 @@ def _field(p: Param) -> None:
 def options() -> None:
     """The solver's options and the limits of a run, all from their descriptions."""
     stamp = session.stamp()
-    with st.expander("Solver: penalties, step lengths, starting point", icon=":material/tune:"):
-        params.note(f"{session.spec().solver.title}: {session.spec().solver.summary}.")
-        solver = params.edit(session.spec().solver, f"solver{stamp}", columns=3)
+    current = session.spec().solver
+    with st.expander(f"Options of {current.title}", icon=":material/tune:", expanded=not current.takes_sets):
+        solver = params.edit(current, f"solver{stamp}.{current.name}", columns=3)
     with st.expander("Limits: iterations, tolerance, restarts, kicks, polish", icon=":material/timer:"):
         limits = params.edit(session.spec().limits, f"limits{stamp}", columns=3)
     if (solver, limits) != (session.spec().solver, session.spec().limits):

@@ -49,7 +49,8 @@ class Active:
 class Manager:
     """Slots, queue and commands. Who may give a command is the service's business."""
 
-    def __init__(self, store: Store, max_running: int) -> None:
+    def __init__(self, store: Store, max_running: int, warm: bool = True) -> None:
+        """`warm` starts a worker ahead of need."""
         self.store, self.max_running = store, max_running
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
@@ -60,7 +61,8 @@ class Manager:
         self._closing = False
         self._fleet = Fleet(lambda: WorkerProcess(store.home, self._on_report, self._on_exit), limit=2 * max_running + 2)
         with self._lock:
-            self._fleet.keep_warm()
+            if warm:
+                self._fleet.keep_warm()
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -88,7 +90,8 @@ class Manager:
     def _command(self, run_id: str, patient: bool = True) -> Iterator[Active]:
         """One command at a time for a run: while it waits for the worker, others may call in.
 
-        A patient command lets an errand (opening, an edit) end first, so that its report is not taken for the command's.
+        A patient command lets an errand (opening, an edit, a few steps) end first, so that its report is not taken
+        for the command's and Play right after Step goes on from there.
         """
         with self._lock:
             if not self._changed.wait_for(lambda: run_id not in self._commanded, 2 * PATIENCE):
@@ -97,7 +100,7 @@ class Manager:
             active = None
             try:
                 active = self._activate(run_id)
-                if patient and active.meta.state not in {"queued", "running"}:
+                if patient and self._is_on_errand(active):
                     self._await_rest(active)
                 yield active
             finally:
@@ -280,6 +283,10 @@ class Manager:
     def _is_at_rest(self, active: Active) -> bool:
         """No worker does anything for it, and it waits for none."""
         return active.order is None and (active.worker is None or active.worker.role == "holding")
+
+    def _is_on_errand(self, active: Active) -> bool:
+        """It does something short, or waits to."""
+        return active.id in self._errands or (active.worker is not None and active.worker.role == "errand")
 
     def _await_rest(self, active: Active) -> None:
         if not self._changed.wait_for(lambda: self._is_at_rest(active), READY_SECONDS):

@@ -112,7 +112,8 @@ class Session:
     def edit(self, edition: int, numbers: dict[str, float], text: str) -> None:
         """Go on under the model of that edition, from the current factors."""
         after = self.folder.spec(edition)
-        same = self.spec.x == after.x and self.spec.y == after.y
+        kept_solver = self.spec.solver.takes_sets if type(self.spec.solver) is type(after.solver) else False
+        same = self.spec.x == after.x and self.spec.y == after.y and (kept_solver or self.spec.solver == after.solver)
         problem = self.run.problem if same else after.problem(self.dataset, self._start())
         self.run.edit(problem, after.solver, after.limits, numbers, text)
         self.spec, self.edition = after, edition
@@ -126,6 +127,7 @@ def _clear(folder: RunFolder, edition: int) -> None:
     remove_outcome(folder)
     if edition:
         folder.write_spec(folder.spec(edition))
-    for stale in ("spec-*.json", "*frame-*.npz*", "*live.npz*", ".checkpoint*", ".result*", "scalars.bin", "events.jsonl"):
+    models, pictures = ("spec-*.json", "numbers-*.json"), ("*frame-*.npz*", "*live.npz*")
+    for stale in (*models, *pictures, ".checkpoint*", ".result*", "scalars.bin", "events.jsonl"):
         for path in folder.path.glob(stale):
             path.unlink()

@@ -21,7 +21,13 @@ class ADMM(Solver):
 
     name: ClassVar[str] = "semf"
     title: ClassVar[str] = "SeMF (ADMM)"
-    summary: ClassVar[str] = "enforces every set exactly on U and V, through variable splitting and adapted penalties"
+    summary: ClassVar[str] = "any structure, by variable splitting with penalties that adapt while it runs"
+    family: ClassVar[str] = "Structure-enforced"
+    enforces: ClassVar[str] = "every set of the model, exactly, on U and V"
+    reference: ClassVar[str] = "semf"
+    takes_sets: ClassVar[bool] = True
+    splits: ClassVar[bool] = True
+    drops_zeros: ClassVar[bool] = True
     can_kick: ClassVar[bool] = True
 
     penalty: str = param(
@@ -56,6 +62,9 @@ class ADMM(Solver):
     kick_penalty: str = param(
         "choice", "start", choices=("start", "keep"), help="penalties after a kick: the starting ones, or those reached by then"
     )
+
+    def objective(self) -> str:
+        return r"\min_{X,Y,U,V}\ \|M-XY\|_F^2 \quad\text{s.t.}\quad X=U\in\mathcal{X},\; Y=V\in\mathcal{Y}"
 
     def init(self, problem: Problem, rng: np.random.Generator) -> State:
         """U, V, Λ, Π zero and Y random (Algorithm 1), or all from given factors."""

@@ -6,15 +6,15 @@ factors seen, the history, checkpoints. Pages, the command line and studies only
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core.matrix import DataMatrix
-from semf_core.parameters import Parametrized
+from semf_core.matrix import DataMatrix, DenseMatrix
+from semf_core.parameters import InvalidInput, Parametrized
 from semf_core.registry import Registry
 from semf_core.sets import StructureSet, combine
 
@@ -59,6 +59,15 @@ class Problem:
     columns: Array | None = None
     shape: tuple[int, int] = (0, 0)
     """Shape of the whole M."""
+    labels: Array | None = None
+    """Class of each sample, where the data has classes."""
+    sets: tuple[StructureSet, StructureSet] | None = None
+    """The sets on the whole factors, where rows or columns were left out."""
+
+    @property
+    def whole_sets(self) -> tuple[StructureSet, StructureSet]:
+        """What the expanded U and V satisfy."""
+        return self.sets or (self.x_set, self.y_set)
 
     def expand(self, Xt: Array, Y: Array) -> tuple[Array, Array]:
         """Factors of the whole M, as new arrays X (m×p) and Y (p×n)."""
@@ -123,13 +132,40 @@ class State:
         return self.Z[self.rank :]
 
 
+Sets = tuple[StructureSet, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Solver(Parametrized):
     """An algorithm and its options. `step` advances the state in place and returns it."""
 
     title: ClassVar[str] = ""
     summary: ClassVar[str] = ""
+    family: ClassVar[str] = ""
+    """The heading that it stands under in a list of algorithms."""
+    enforces: ClassVar[str] = ""
+    """What U and V satisfy at every iteration, in words."""
+    encourages: ClassVar[str] = ""
+    """What is only rewarded by the objective, in words; empty if nothing is."""
+    reference: ClassVar[str] = ""
+    """Key of its paper in the bibliography."""
+    takes_sets: ClassVar[bool] = False
+    """Enforces the structure sets of the model; otherwise it has constraints of its own, see `structure`."""
+    splits: ClassVar[bool] = False
+    """X differs from U and Y from V: there are penalties and feasibility gaps to show."""
+    drops_zeros: ClassVar[bool] = False
+    """The iterates stay the same if all-zero rows and columns of M are left out."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Properties of the data without which it cannot run; keys of `NEEDS`."""
     can_kick: ClassVar[bool] = False
+
+    def objective(self) -> str:
+        """LaTeX of what is minimised, and subject to what."""
+        raise NotImplementedError
+
+    def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
+        """The sets that U and V are in by the algorithm's own doing, for an M of this shape."""
+        return (), ()
 
     def init(self, problem: Problem, rng: np.random.Generator) -> State:
         raise NotImplementedError
@@ -139,6 +175,10 @@ class Solver(Parametrized):
 
     def frame(self, problem: Problem, state: State) -> Frame:
         raise NotImplementedError
+
+    def cost(self, problem: Problem, state: State) -> float:
+        """The value of `objective`; without penalty terms that is ‖M−UV‖²."""
+        return self.frame(problem, state).residual_uv ** 2
 
     def kick(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
         """A new starting point near the current one, out of a stagnation."""
@@ -150,12 +190,39 @@ class Solver(Parametrized):
 
     def check(self, problem: Problem) -> None:
         """Raise InvalidInput, before the first iteration, if the problem is not for this solver."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return super().to_dict()
+        for need in self.needs:
+            NEEDS[need](problem, self.title)
 
 
 SOLVERS: Registry[Solver] = Registry("solver")
+
+
+def _complete(problem: Problem, title: str) -> None:
+    if not problem.matrix.identity:
+        raise InvalidInput("solver", f"{title} cannot leave out missing entries; fill them in, or use SeMF, which can")
+
+
+def _dense(problem: Problem, title: str) -> None:
+    if not isinstance(problem.matrix, DenseMatrix):
+        raise InvalidInput("solver", f"{title} needs a dense, complete matrix; SeMF takes sparse and incomplete ones")
+
+
+def _nonnegative(problem: Problem, title: str) -> None:
+    if problem.matrix.minimum() < 0:
+        raise InvalidInput("solver", f"{title} needs data without negative entries; shift or rescale the data first")
+
+
+def _labels(problem: Problem, title: str) -> None:
+    if problem.labels is None:
+        raise InvalidInput("solver", f"{title} needs the class of every sample; choose data with labels")
+
+
+NEEDS: dict[str, Callable[[Problem, str], None]] = {
+    "complete": _complete,
+    "dense": _dense,
+    "nonnegative": _nonnegative,
+    "labels": _labels,
+}
 
 
 def pack_state(state: State) -> dict[str, Array]:

@@ -19,6 +19,8 @@ from semf_core.solvers.polish import polish
 COLUMNS = ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y", "change", "case", "seconds", "start")
 SETTLED = 3
 """(9) must hold this many times in a row."""
+COUNTERS = ("stop_reason", "seconds", "start", "_settled", "_start_iteration", "_window_first", "best_uv", "best_iteration")
+"""What a checkpoint holds of a run beside its state, history, events and generator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +171,8 @@ class Run:
 
     def _after(self, frame: Frame, previous_xy: float) -> None:
         """Decide whether the start is over, stagnates, or goes on."""
-        quiet = abs(previous_xy - frame.residual_xy) <= self.limits.tol * previous_xy or frame.change <= self.limits.tol
+        tol = self.limits.tol
+        quiet = tol > 0 and (abs(previous_xy - frame.residual_xy) <= tol * previous_xy or frame.change <= tol)
         self._settled = self._settled + 1 if quiet and np.isfinite(previous_xy) else 0
         solved = self.best_uv <= self.limits.target * self.problem.matrix.norm
         settled = self._settled >= SETTLED
@@ -274,21 +277,8 @@ class Run:
 
     def checkpoint(self, file: str | Path | BinaryIO) -> None:
         """Everything needed to go on bit for bit, as NPZ without pickle."""
-        counters = {
-            name: getattr(self, name)
-            for name in (
-                "stop_reason",
-                "seconds",
-                "start",
-                "_settled",
-                "_start_iteration",
-                "_window_first",
-                "best_uv",
-                "best_iteration",
-            )
-        }
         meta = {
-            "counters": counters,
+            "counters": {name: getattr(self, name) for name in COUNTERS},
             "rng": self.rng.bit_generator.state,
             "events": [asdict(e) for e in self.events],
             "seed": self.seed,

@@ -1,0 +1,158 @@
+"""What every algorithm promises, whoever wrote it: these tests walk the registry."""
+
+import io
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from semf_core import factorize
+from semf_core.datasets import Swimmer
+from semf_core.model import ModelSpec
+from semf_core.parameters import InvalidInput
+from semf_core.problem import make_problem
+from semf_core.sets import Nonnegative
+from semf_core.solvers import ADMM, SOLVERS, Limits, Run
+from semf_core.solvers.base import NEEDS
+
+ALL = [pytest.param(cls, id=cls.name) for cls in SOLVERS]
+DIRECT = [pytest.param(cls, id=cls.name) for cls in SOLVERS if not cls.splits]
+M_ROWS, N_COLUMNS, RANK = 24, 30, 4
+LABELS = np.arange(N_COLUMNS) % 3
+
+
+def data(seed=0):
+    """Nonnegative, of rank 4 and a little noise, with a row and a column of zeros."""
+    rng = np.random.default_rng(seed)
+    M = rng.gamma(0.5, size=(M_ROWS, RANK)) @ rng.gamma(0.5, size=(RANK, N_COLUMNS)) + 0.01 * rng.random((M_ROWS, N_COLUMNS))
+    M[5] = 0
+    M[:, 7] = 0
+    return M
+
+
+def problem_for(solver, M=None, start=None):
+    return make_problem(data() if M is None else M, RANK, labels=LABELS, solver=solver, start=start)
+
+
+def run_of(cls, iterations=6, seed=1, M=None):
+    solver = cls()
+    return Run(problem_for(solver, M), solver, Limits(max_iter=iterations, tol=0), seed)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_describes_itself(cls):
+    assert cls.title and cls.summary and cls.family and cls.enforces and cls.reference
+    assert not cls.summary.endswith(".") and set(cls.needs) <= set(NEEDS)
+    latex = cls().objective()
+    assert latex.count("{") == latex.count("}") and (r"\min" in latex or r"\max" in latex)
+    assert SOLVERS.build(cls().to_dict()) == cls()
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_every_iteration_is_finite_and_in_the_sets_that_it_claims(cls):
+    run = run_of(cls)
+    sets = run.problem.whole_sets
+    M = data()
+    while run.stop_reason is None:
+        frame = run.advance()
+        U, V, X, Y = run.factors(best=False)
+        assert np.isfinite(U).all() and np.isfinite(V).all()
+        assert frame.residual_uv == pytest.approx(np.linalg.norm(M - U @ V), rel=1e-6, abs=1e-6)
+        assert frame.residual_xy == pytest.approx(np.linalg.norm(M - X @ Y), rel=1e-6, abs=1e-6)
+        for member, factor in zip(sets, (U, V), strict=True):
+            assert member.violation(factor) <= 1e-7 * max(1, np.linalg.norm(factor))
+    assert run.stop_reason == "iteration limit"
+
+
+@pytest.mark.parametrize("cls", DIRECT)
+def test_without_splitting_the_free_factors_are_the_answer(cls):
+    run = run_of(cls).finish()
+    U, V, X, Y = run.factors()
+    np.testing.assert_array_equal(U, X)
+    np.testing.assert_array_equal(V, Y)
+    last = run.history.table()[-1]
+    assert last[0] == last[1] and not last[2:6].any()
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_resumes_bit_for_bit(cls):
+    whole, part = run_of(cls, 6).finish(), run_of(cls, 6)
+    for _ in range(3):
+        part.advance()
+    file = io.BytesIO()
+    part.checkpoint(file)
+    again = Run.resume(file.getvalue(), part.problem, part.solver, part.limits).finish()
+    for a, b in zip(whole.factors(best=False), again.factors(best=False), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(whole.history.residual_uv, again.history.residual_uv)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_the_best_factors_are_those_of_the_smallest_residual(cls):
+    run = run_of(cls, 8).finish()
+    U, V, _, _ = run.factors()
+    assert np.linalg.norm(data() - U @ V) == pytest.approx(run.history.residual_uv.min(), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_the_data_is_left_alone(cls):
+    M = data()
+    run = run_of(cls, 3, M=M).finish()
+    np.testing.assert_array_equal(M, data())
+    assert run.iterations == 3
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_starts_from_given_factors_even_if_they_are_not_feasible(cls):
+    rng = np.random.default_rng(3)
+    start = (rng.standard_normal((M_ROWS, RANK)), rng.standard_normal((RANK, N_COLUMNS)))
+    solver = cls()
+    run = Run(problem_for(solver, start=start), solver, Limits(max_iter=3, tol=0)).finish()
+    U, V, _, _ = run.factors()
+    assert np.isfinite(U).all() and np.isfinite(V).all()
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_data_that_does_not_fit_is_refused_before_the_first_iteration(cls):
+    holes = data()
+    holes[3, 4] = np.nan
+    unfit = {
+        "nonnegative": lambda s: problem_for(s, data() - 1),
+        "complete": lambda s: problem_for(s, holes),
+        "dense": lambda s: problem_for(s, sp.csr_array(data())),
+        "labels": lambda s: make_problem(data(), RANK, solver=s),
+    }
+    for need in cls.needs:
+        with pytest.raises(InvalidInput, match=r"\w+ \w+ \w+"):
+            cls().check(unfit[need](cls()))
+    if not {"dense", "complete"} & set(cls.needs):
+        assert np.isfinite(run_of(cls, 3, M=holes).finish().best_uv)
+    if "dense" not in cls.needs:
+        assert np.isfinite(run_of(cls, 3, M=sp.csr_array(data())).finish().best_uv)
+
+
+@pytest.mark.parametrize("cls", [pytest.param(c, id=c.name) for c in SOLVERS if not c.takes_sets])
+def test_sets_are_refused_where_the_algorithm_has_constraints_of_its_own(cls):
+    with pytest.raises(InvalidInput, match="constraints of its own"):
+        make_problem(data(), RANK, Nonnegative(), solver=cls())
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_works_in_single_precision_and_with_one_component(cls):
+    result = factorize(data().astype(np.float32), 1, solver=cls(), max_iter=3, tol=0, labels=LABELS)
+    assert np.isfinite(result.residual_uv) and result.U.shape == (M_ROWS, 1)
+
+
+@pytest.mark.parametrize("cls", DIRECT)
+def test_a_run_of_semf_can_go_on_with_it(cls):
+    semf, other = ADMM(), cls()
+    run = Run(make_problem(data(), RANK, Nonnegative(), Nonnegative(), labels=LABELS), semf, Limits(max_iter=5, tol=0)).finish()
+    run.edit(problem_for(other), other, Limits(max_iter=3, tol=0), {}, "another algorithm")
+    run.finish()
+    assert run.iterations == 8 and np.isfinite(run.best_uv)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_a_model_with_it_survives_json(cls):
+    spec = ModelSpec(Swimmer(), 4, solver=cls())
+    assert ModelSpec.from_json(spec.to_json()) == spec
