@@ -111,9 +111,9 @@ class Certified:
 
 def certificate(story: Story) -> list[Certified]:
     """Every constraint of the model with its measured violation; formulas come from the model, never from a file's text."""
-    if story.result is None:
+    if story.result is None or story.sets is None:
         return []
-    bound = [("U", s) for s in members_of(story.spec.x_set)] + [("V", s) for s in members_of(story.spec.y_set)]
+    bound = [(factor, s) for factor, whole in zip("UV", story.sets, strict=True) for s in members_of(whole)]
     measured = story.result.certificate.violations
     if [(v.factor, v.constraint) for v in measured] != [(factor, s.name) for factor, s in bound]:
         return []

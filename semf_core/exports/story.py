@@ -20,6 +20,7 @@ from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import FactorFrame
 from semf_core.runs.outcome import final_frame, read_outcome
 from semf_core.scores import model_groups
+from semf_core.sets import StructureSet
 from semf_core.solvers import COLUMNS, Event
 
 Array = np.ndarray
@@ -45,11 +46,22 @@ class Story:
     @property
     def splits(self) -> bool:
         """Whether the algorithm has free copies X and Y beside U and V, and so penalties and gaps."""
-        return bool(getattr(type(self.spec.solver), "splits", True))
+        return self.spec.solver.splits
 
     @property
     def image_shape(self) -> tuple[int, int] | None:
         return None if self.dataset is None else self.dataset.image_shape
+
+    @cached_property
+    def sets(self) -> tuple[StructureSet, StructureSet] | None:
+        """The sets that U and V are in; None if that depends on the shape of M, which is not known yet."""
+        if self.spec.solver.takes_sets:
+            return self.spec.x_set, self.spec.y_set
+        if self.dataset is not None:
+            return self.spec.enforced_sets(self.dataset.shape)
+        if self.result is not None:
+            return self.spec.enforced_sets((len(self.result.U), self.result.V.shape[1]))
+        return None
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...] | None:
