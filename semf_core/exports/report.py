@@ -47,6 +47,8 @@ def _content(story: Story) -> dict[str, Any]:
     return {
         "title": story.title,
         "watch": spec.watch,
+        "tags": story.tags,
+        "note": story.note,
         "day": facts.day(story),
         "badges": facts.badges(story),
         "payload": sent,
@@ -56,7 +58,7 @@ def _content(story: Story) -> dict[str, Any]:
         "basis": story.basis(story.final.U) if frames else None,
         "coefficients": heat_map(story.final.V) if frames else None,
         "samples": samples_of(story) if frames else None,
-        "chosen": default_samples(story.dataset.shape[1]) if story.dataset is not None else (),
+        "chosen": [s + 1 for s in default_samples(story.dataset.shape[1])] if story.dataset is not None else [],
         "strips": story.image_shape is None,
         "grouped": story.groups is not None and story.image_shape is not None,
         "splits": story.splits,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ class Story:
     dataset: Dataset | None
     spec: ModelSpec
     title: str
+    tags: str
+    note: str
+    """What a person has written about the run."""
     created: float | None
     rows: Array
     events: tuple[Event, ...]
@@ -113,18 +117,20 @@ def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
     """Read a run's folder."""
     events = tuple(folder.events())
     spec = folder.spec(sum(e.kind == "edit" for e in events))
-    meta = read_json(folder.meta) if folder.meta.exists() else {}
+    known = _written(folder.meta, ("title", "created")) | _written(folder.about, ("title", "tags", "note", "created"))
     result = read_outcome(folder) if folder.result.exists() else None
     truth = read_json(folder.result).get("truth", {}) if result is not None else {}
     if dataset is not None and result is not None and dataset.shape != (len(result.U), result.V.shape[1]):
         raise InvalidInput("dataset", f"is {dataset.shape[0]}×{dataset.shape[1]}, which does not fit the factors of this run")
-    title = plain(str(meta.get("title") or spec.title)) or "Factorization"
-    created = meta.get("created")
+    title = plain(str(known.get("title") or spec.title)) or "Factorization"
+    created = known.get("created")
     return Story(
         folder=folder,
         dataset=dataset,
         spec=spec,
         title=title,
+        tags=plain(str(known.get("tags", ""))),
+        note=str(known.get("note", "")),
         created=float(created) if isinstance(created, int | float) else None,
         rows=folder.rows(),
         events=events,
@@ -132,6 +138,12 @@ def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
         result=result,
         truth=truth,
     )
+
+
+def _written(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
+    """Some values of a JSON file that may not be there."""
+    stored = read_json(path) if path.exists() else {}
+    return {name: stored[name] for name in names if name in stored}
 
 
 def _finite(value: float) -> float | None:
