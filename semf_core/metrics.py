@@ -70,10 +70,10 @@ def relative_error(norm: float, residual_norm: float) -> float:
 
 
 def snr_db(norm: float, residual_norm: float) -> float:
-    """20 log10(‖M‖ / ‖M − UV‖), SeMF §4.3; infinite for an exact fit."""
+    """20 log10(‖M‖ / ‖M − UV‖), SeMF §4.3; infinite for an exact fit, minus infinity where a run diverged at once."""
     if residual_norm == 0:
         return math.inf
-    return 20 * math.log10(norm / residual_norm) if norm > 0 else -math.inf
+    return -math.inf if norm <= 0 or residual_norm == math.inf else 20 * math.log10(norm / residual_norm)
 
 
 def rmse(residual_norm: float, entries: int) -> float:

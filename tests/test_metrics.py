@@ -70,6 +70,7 @@ class TestFit:
     def test_numbers(self):
         assert metrics.snr_db(10, 1) == pytest.approx(20)
         assert metrics.snr_db(10, 0) == math.inf and metrics.snr_db(0, 1) == -math.inf
+        assert metrics.snr_db(10, math.inf) == -math.inf and math.isnan(metrics.snr_db(10, math.nan))
         assert metrics.relative_error(10, 1) == 0.1
         assert metrics.relative_error(0, 0) == 0 and metrics.relative_error(0, 1) == math.inf
         assert metrics.rmse(6, 9) == 2

@@ -109,7 +109,7 @@ def _basis(story: Story) -> Figure:
     axes = figure.axes[0]
     for column, left, top, _, _ in picture.tiles:
         corner = (left * picture.width / 100 - 0.5, top * picture.height / 100 - 0.5)
-        axes.annotate(str(column), corner, xytext=(1, -1), textcoords="offset points", fontsize=6, va="top", color="#52606d")
+        axes.annotate(str(column + 1), corner, xytext=(1, -1), textcoords="offset points", fontsize=6, va="top", color="#52606d")
     axes.set_axis_off()
     return figure
 
@@ -120,7 +120,7 @@ def _coefficients(story: Story) -> Figure:
     axes = figure.axes[0]
     p, n = story.final.V.shape
     axes.set(aspect="auto", xlabel="sample", ylabel="component")
-    axes.images[0].set_extent((-0.5, n - 0.5, p - 0.5, -0.5))
+    axes.images[0].set_extent((0.5, n + 0.5, p + 0.5, 0.5))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=False)
     return figure
