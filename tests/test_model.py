@@ -11,6 +11,7 @@ from semf_core.scores import truth_scores
 
 SWIMMER = ("swimmer-sparse", "swimmer-equal", "swimmer-orthogonal", "swimmer-groups", "swimmer-groups-equal", "swimmer-csmf")
 PRESETS = (*SWIMMER, "adaptive-penalty", "dictionary", "faces-parts", "digits-parts", "dna-groups")
+PRESETS += ("faces-mixed", "faces-counted", "digits-nmfsc")
 
 
 def test_all_presets_are_there():
