@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.common import REPOSITORY, machine, parser
 
-NAMES = ("iteration", "swimmer", "penalties", "orl", "nmf", "memory")
+NAMES = ("iteration", "swimmer", "penalties", "orl", "nmf", "csmf", "memory")
 
 
 def main(argv: list[str] | None = None) -> int:
