@@ -14,6 +14,7 @@ NAMES = (
     "orl",
     "nmf",
     "sparse_nmf",
+    "csmf",
     "memory",
     "exports",
 )

@@ -30,7 +30,7 @@ def test_whatever_is_registered_names_papers_that_exist():
 @pytest.mark.parametrize("name", preset_names())
 def test_presets_cite_their_method(name):
     spec = preset(name)
-    assert references_of(spec)[0] == "semf"
+    assert references_of(spec)[0] == spec.solver.reference
     assert bibliography(spec).count("@") == len(references_of(spec))
 
 

@@ -49,7 +49,7 @@ class MultiplicativeNMF(PlainNMF):
     name: ClassVar[str] = "nmf-mu"
     title: ClassVar[str] = "NMF (multiplicative)"
     summary: ClassVar[str] = "Lee and Seung's classic updates: simple, never increasing, slow at the end"
-    reference: ClassVar[str] = "lee-seung"
+    reference: ClassVar[str] = "nmf"
 
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank
@@ -74,7 +74,7 @@ class CoordinateNMF(PlainNMF):
     name: ClassVar[str] = "nmf-cd"
     title: ClassVar[str] = "NMF (coordinate descent)"
     summary: ClassVar[str] = "scikit-learn's coordinate descent: every entry is minimised exactly in turn, never increasing, fast"
-    reference: ClassVar[str] = "sklearn-cd"
+    reference: ClassVar[str] = "hals"
 
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank
@@ -100,7 +100,7 @@ class ProjectedGradientNMF(PlainNMF):
     name: ClassVar[str] = "nmf-pg"
     title: ClassVar[str] = "NMF (projected gradient)"
     summary: ClassVar[str] = "Lin's projected gradients with a line search, factor after factor, never increasing"
-    reference: ClassVar[str] = "lin-pg"
+    reference: ClassVar[str] = "projected-gradient"
 
     inner: int = param("integer", 50, low=1, high=10_000, help="gradient steps at most on one factor before the other's turn")
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from semf_core import metrics
 from semf_core.model import preset
-from semf_core.parameters import InvalidInput
 from semf_core.solvers import CSMF, CSMFnc, CSMFncc
 from semf_core.solvers.csmf import fit_costs, minimised
 from tests.solvers.descent import assert_never_rises, costs_along, nonnegative_data, run_on
@@ -121,9 +120,3 @@ def test_swimmer_without_ghosts():
     assert metrics.parts_found(U, dataset.parts) == 17
     assert metrics.ghosts(U, dataset.parts) == 0 and metrics.overlap(U) < 0.01
     assert metrics.relative_error(run.problem.matrix.norm, run.best_uv) < 1e-3
-
-
-@pytest.mark.parametrize("bad", [{"alpha": -1}, {"lam": "much"}, {"rows": 0}, {"columns": 1.5}, {"worst_rows": -0.1}])
-def test_bad_options_are_refused(bad):
-    with pytest.raises(InvalidInput, match=r"must be"):
-        CSMF(**bad)

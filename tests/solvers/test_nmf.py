@@ -8,7 +8,6 @@ from scipy.optimize import nnls
 from sklearn.decomposition import non_negative_factorization
 
 from semf_core import factorize
-from semf_core.parameters import InvalidInput
 from semf_core.sets import Nonnegative
 from semf_core.solvers import (
     CoordinateNMF,
@@ -101,12 +100,6 @@ def test_fixed_penalties_are_semf_with_fixed_penalties():
     ours = factorize(M, 3, solver=FixedPenaltyNMF(**options), max_iter=30, tol=0)
     np.testing.assert_array_equal(ours.U, theirs.U)
     assert np.ptp(ours.history.alpha) == 0 and ours.history.alpha[0] == pytest.approx(0.3 * np.linalg.norm(M))
-
-
-@pytest.mark.parametrize(("cls", "bad"), [(ProjectedGradientNMF, {"inner": 0}), (FixedPenaltyNMF, {"alpha0": 0.0})])
-def test_bad_options_are_refused(cls, bad):
-    with pytest.raises(InvalidInput, match="must be"):
-        cls(**bad)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pytest
 
 from semf_core import metrics
 from semf_core.datasets import Swimmer
-from semf_core.parameters import InvalidInput
 from semf_core.solvers import LNMF, NNSC, CoordinateNMF, MultiplicativeNMF, NsNMF
 from semf_core.solvers.divergence import summing_to_one
 from tests.solvers.descent import assert_never_rises, costs_along, nonnegative_data, run_on
@@ -117,9 +116,3 @@ def torso_in_limbs(solver, iterations):
 def test_swimmer_has_ghosts(solver, iterations):
     ghosts, found = torso_in_limbs(solver, iterations)
     assert ghosts >= 5 and found < 17
-
-
-@pytest.mark.parametrize(("cls", "bad"), [(NsNMF, {"theta": 1.2}), (NNSC, {"lam": -1}), (NsNMF, {"theta": None})])
-def test_bad_options_are_refused(cls, bad):
-    with pytest.raises(InvalidInput, match="must be"):
-        cls(**bad)
