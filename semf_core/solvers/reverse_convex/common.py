@@ -10,7 +10,7 @@ import numpy as np
 from semf_core.parameters import InvalidInput, param
 from semf_core.sets import Nonnegative, Sparseness, StructureSet
 from semf_core.sets.base import latex_number
-from semf_core.solvers.base import NEEDS, Array, Problem, Sets, State
+from semf_core.solvers.base import NEEDS, Array, Problem, Sets, Solver, State
 from semf_core.solvers.direct import Direct, Factors, given_or_random
 from semf_core.solvers.reverse_convex.geometry import Band
 from semf_core.solvers.reverse_convex.half import Half, Labels, Quadratic, quadratic_for
@@ -85,6 +85,11 @@ class Alternating(Direct):
     def weights(self) -> tuple[float, float]:
         """What the sparseness of a column of X and of a row of Y is worth, in ‖M‖²."""
         return 0.0, 0.0
+
+    def retuned(self, problem: Problem, state: State, before: Solver) -> State:
+        """The programs are made anew: they hold bounds and weights."""
+        state.scratch.pop("halves", None)
+        return state
 
     def labels(self, problem: Problem) -> Labels | None:
         """The classes and how near their samples must stay, where that is asked for."""
