@@ -28,7 +28,9 @@ def from_scratch(half: Half, f: Quadratic, H: Array) -> Array:
 
 def from_here(half: Half, f: Quadratic, H: Array, reward: Array | None = None) -> Array:
     """(20) with every row bound by the plane at π(H): H itself is feasible there, so f cannot rise."""
-    return half.band.rectified(half.beyond_planes(f, half.band.normals(H, -f.gradient(H)), np.ones(len(H), dtype=bool), reward))
+    every = np.full(len(H), half.band.low > 0)
+    normals = half.band.normals(H, -f.gradient(H)) if every.any() else np.zeros_like(H)
+    return half.band.rectified(half.beyond_planes(f, normals, every, reward))
 
 
 @SOLVERS.register
