@@ -78,7 +78,7 @@ def quadratic_for(problem: Problem, other: Array, axis: int) -> Quadratic:
     Q, R = np.linalg.qr((other / norms[:, None]).T)
     Qt = np.ascontiguousarray(Q.T, dtype=M.dtype)
     product = M.right(Qt, Qt) if axis == 0 else M.left(Qt, Qt, Qt)
-    size = max(float(np.linalg.norm(product)) / np.sqrt(product.size), np.finfo(float).tiny)
+    size = float(np.linalg.norm(product)) / np.sqrt(product.size) or 1.0
     signs = np.ones((len(other), product.shape[1]))
     return Quadratic(R, product.astype(float) / size, signs, size / norms, alive, size**2)
 

@@ -45,7 +45,7 @@ class SparsityMax(Supervised):
 
     def _first(self, problem: Problem, state: State, other: Array, own: Array, axis: int) -> Array:
         f = quadratic_for(problem, other, axis)
-        new = from_scratch(self.half(problem, state, axis), f, own)
+        new, _ = from_scratch(self.half(problem, state, axis), f, own)
         return np.where(f.alive[:, None], new * f.units[:, None], own)
 
     def retuned(self, problem: Problem, state: State, before: Solver) -> State:
