@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.common import REPOSITORY, machine, parser
 
-NAMES = ("iteration", "swimmer", "penalties", "orl", "nmf", "memory")
+NAMES = ("iteration", "swimmer", "penalties", "orl", "nmf", "reverse_convex", "memory")
 
 
 def main(argv: list[str] | None = None) -> int:

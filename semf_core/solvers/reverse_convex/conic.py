@@ -8,6 +8,7 @@ The programs of one factor have the same nonzeros at every iteration; only the n
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -51,12 +52,13 @@ class Program:
         self._form: tuple[Array, ...] = ()
         self._cones: tuple[tuple[str, int], ...] = ()
         self.solves = 0
+        self.seconds = 0.0
+        """Spent in Clarabel."""
 
     def solve(self, P: Entries, q: Array, parts: Sequence[Part]) -> Array:
         """A minimiser; P holds the upper triangle."""
         A, b, cones = _stacked(parts)
         form = (P.rows, P.columns, A.rows, A.columns)
-        self.solves += 1
         if self._solver is None or cones != self._cones or not all(map(np.array_equal, form, self._form)):
             self._order = np.lexsort((P.rows, P.columns)), np.lexsort((A.rows, A.columns))
             self._form, self._cones = form, cones
@@ -64,9 +66,12 @@ class Program:
         else:
             in_p, in_a = self._order
             self._solver.update(P=P.values[in_p], q=q, A=A.values[in_a], b=b)
+        began = time.perf_counter()
         solution = self._solver.solve()
         if str(solution.status) not in SOLVED:
             solution = self._made(P, q, A, b, scaling=True).solve()
+        self.seconds += time.perf_counter() - began
+        self.solves += 1
         x = np.array(solution.x)
         if str(solution.status) not in USABLE or not np.isfinite(x).all():
             raise ArithmeticError(f"the conic solver gave up ({solution.status})")

@@ -102,6 +102,11 @@ class Half:
         """Conic programs solved so far."""
         return sum(program.solves for program in self._programs.values())
 
+    @property
+    def seconds(self) -> float:
+        """Time spent in them by the conic solver."""
+        return sum(program.seconds for program in self._programs.values())
+
     def minimise(self, f: Quadratic, *extra: Part, kind: str, reward: Array | None = None) -> Array:
         """argmin f(H) − ⟨reward, H⟩ over H ≥ 0 in C(high), near its class means, and the extra parts.
 
