@@ -18,6 +18,9 @@ from semf_core.solvers.reverse_convex.half import Half, Labels, Quadratic, quadr
 NARROWEST = 1e-3
 """The bounds must be this far apart: the programs need room between them."""
 
+LARGEST = 4_000_000
+"""Nonzeros of the quadratic part of a program: about a gigabyte is needed to factorize it with its cones."""
+
 
 @dataclass(frozen=True, eq=False)
 class Alternating(Direct):
@@ -85,6 +88,16 @@ class Alternating(Direct):
     def weights(self) -> tuple[float, float]:
         """What the sparseness of a column of X and of a row of Y is worth, in ‖M‖²."""
         return 0.0, 0.0
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        size = max(problem.matrix.shape) * problem.rank * (problem.rank + 1) // 2
+        if size > LARGEST:
+            raise InvalidInput(
+                "rank",
+                f"{self.title} would have to solve cone programs with {size:,} nonzeros, and {LARGEST:,} is the limit; "
+                "ask for fewer components, take fewer rows and columns, or use NMFsc",
+            )
 
     def retuned(self, problem: Problem, state: State, before: Solver) -> State:
         """The programs are made anew: they hold bounds and weights."""

@@ -179,3 +179,9 @@ def test_labels_must_be_there_if_they_are_to_be_used(cls):
     cls().check(make_problem(data(), 3, solver=cls()))
     with pytest.raises(InvalidInput, match="needs the class of every sample"):
         cls(label_radius=1).check(make_problem(data(), 3, solver=cls()))
+
+
+@pytest.mark.parametrize("cls", [TangentPlane, SparsityMax, RelaxedSparsity, SparsePCA])
+def test_programs_that_would_not_fit_are_refused(cls):
+    with pytest.raises(InvalidInput, match="fewer components"):
+        cls().check(make_problem(np.ones((20_000, 2)), 30, solver=cls()))
