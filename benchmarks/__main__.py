@@ -15,6 +15,7 @@ NAMES = (
     "nmf",
     "sparse_nmf",
     "csmf",
+    "reverse_convex",
     "memory",
     "exports",
 )
