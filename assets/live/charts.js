@@ -83,7 +83,7 @@ export class Charts {
       const traces = this.traces();
       this.Plotly.update(
         this.plot,
-        { "line.color": traces.map((t) => t.line?.color), "marker.color": traces.map((t) => t.marker?.color) },
+        { "line.color": traces.map((t) => t.line?.color), "marker.color": traces.map((t) => t.marker?.color), "textfont.color": this.theme.text },
         this.colours(),
       );
     }
@@ -120,12 +120,16 @@ export class Charts {
       type: "scatter", mode: "markers", name: "Marks", x: [], y: [], text: [], showlegend: false,
       marker: { color: colours.vermilion, size: 10, symbol: "triangle-down" }, hovertemplate: "%{text}<extra></extra>",
     };
-    if (this.compact) return [...lines, events];
+    const floor = {
+      type: "scatter", mode: "lines+text", name: "Floor", x: [], y: [], text: [], showlegend: false, hoverinfo: "skip", cliponaxis: false,
+      textposition: "top right", textfont: { size: 12, color: this.theme.text }, line: { color: this.theme.text, width: 1, dash: "dash" },
+    };
+    if (this.compact) return [...lines, events, floor];
     const cases = {
       type: "scatter", mode: "markers", name: "Algorithm 2", x: [], y: [], text: [], yaxis: "y2", showlegend: false,
       marker: { symbol: [], size: [], color: colours.orange }, hovertemplate: "%{text}<extra></extra>",
     };
-    return [...lines, events, cases];
+    return [...lines, events, floor, cases];
   }
 
   layout() {
@@ -194,14 +198,14 @@ export class Charts {
     this.points = count;
     const x = history.x.slice(0, count);
     const all = this.lines.map((line) => ({ x, y: history.curves[line.curve].slice(0, count), text: null }));
-    all.push(this.markPoints(history, until));
+    all.push(this.markPoints(history, until), this.floorPoints(history, count));
     const data = {};
     if (!this.compact) {
       const found = this.casePoints(history, 0, count);
       all.push(found);
       const before = this.lines.map(() => undefined);
-      data["marker.symbol"] = [...before, "triangle-down", found["marker.symbol"]];
-      data["marker.size"] = [...before, 10, found["marker.size"]];
+      data["marker.symbol"] = [...before, "triangle-down", undefined, found["marker.symbol"]];
+      data["marker.size"] = [...before, 10, undefined, found["marker.size"]];
     }
     for (const name of ["x", "y", "text"]) data[name] = all.map((trace) => trace[name]);
     return data;
@@ -223,6 +227,7 @@ export class Charts {
       for (const name of ["x", "y", "text"]) trace[name] = trace[name].concat(found[name]);
       for (const name of ["symbol", "size"]) trace.marker[name] = trace.marker[name].concat(found[`marker.${name}`]);
     }
+    Object.assign(this.plot.data[this.lines.length + 1], this.floorPoints(history, history.x.length));
     this.Plotly.extendTraces(this.plot, add, this.lines.map((_, i) => i));
     this.listCases(history);
     this.rehover();
@@ -242,6 +247,15 @@ export class Charts {
       y: shown.map((e) => history.curves[1][indexAt(history.x, e[0])]),
       text: shown.map((e) => `${MARKS[e[1]] ?? e[1]}: ${e[2]}`),
     };
+  }
+
+  // The Eckart–Young bound as a line with its words below it; the last point is not drawn, it carries them.
+  floorPoints(history, count) {
+    if (!(this.floor?.value > 0) || !count) return { x: [], y: [], text: [] };
+    const { value, rank } = this.floor;
+    const [, high] = logRange(history.curves.slice(0, 2));
+    const room = value / 10 ** (0.12 * Math.max(0, high - Math.log10(value)));
+    return { x: [0, history.x[count - 1], null, 0], y: [value, value, null, room], text: ["", "", "", `best possible at rank ${rank} (Eckart–Young)`] };
   }
 
   // "Nothing changes" is marked as long as every iteration is on show; in a thinned curve it would be everywhere.
@@ -278,21 +292,7 @@ export class Charts {
     const marks = (history?.events ?? []).filter((e) => e[0] <= until).slice(-100);
     const shapes = marks.map((e) => line(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
     if (this.at !== null) shapes.push(line(this.at, { color: text, width: 2 }));
-    if (this.best?.value > 0) {
-      const label = { text: this.bestWords(), textposition: "start", yanchor: "bottom", font: { size: 11, color: text } };
-      shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: this.best.value, y1: this.best.value, layer: "below", label, line: { color: text, width: 1, dash: "dash" } });
-    }
     return shapes;
-  }
-
-  // The Eckart–Young bound { value, rank }, or null where it is not known; zero has no place on a logarithmic axis.
-  floor(best) {
-    this.best = best;
-    if (this.Plotly) this.Plotly.relayout(this.plot, { shapes: this.shapes() });
-  }
-
-  bestWords() {
-    return `best possible at rank ${this.best.rank} (Eckart–Young)`;
   }
 
   cursor(iteration) {
@@ -331,8 +331,8 @@ export class Charts {
     const last = history.x.length - 1;
     const values = this.lines.map((l) => `${l.name} ${history.curves[l.curve][last].toPrecision(3)}`).join(", ");
     const kinds = history.events.length ? ` Marks: ${history.events.length}, the last one ${MARKS[history.events.at(-1)[1]] ?? ""} at iteration ${history.events.at(-1)[0]}.` : "";
-    const floor = this.best ? ` ${this.bestWords()}: ${this.best.value.toPrecision(3)}.` : "";
-    this.root.querySelector(".semf-chart-text").textContent = `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}${floor}`;
+    const floor = this.floor ? ` Best possible at rank ${this.floor.rank}: ${this.floor.value.toPrecision(3)}.` : "";
+    this.root.querySelector(".semf-chart-text").textContent = `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${floor}${kinds}`;
   }
 }
 

@@ -7,6 +7,7 @@ import { Scrubber } from "./scrubber.js";
 const RUNNING_MS = 210;
 const WAITING_MS = 1500;
 const REPLAY_MS = 260;
+const FLOOR_ASKS = 5; // a finished run is asked about this often until its bound is worked out
 
 export class View {
   constructor(parent, data, setTriggerValue) {
@@ -31,7 +32,8 @@ export class View {
 
   forget() {
     this.has = { since: 0, stride: 0, tail: -1, events: 0, floor: 0 };
-    this.charts.floor(null);
+    this.charts.floor = null;
+    this.asked = 0;
     this.history = { x: [], curves: [[], [], [], [], [], []], cases: [], events: [] };
     this.at = null; // null follows the newest frame
     this.frames = new Map();
@@ -119,10 +121,13 @@ export class View {
     const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     const replay = this.first && this.data.autoplay && !reply.live && !calm && reply.keyframes.length > 1;
     this.first = false;
+    if (reply.floor) {
+      this.charts.floor = reply.floor;
+      this.has.floor = 1;
+    }
+    this.asked += 1;
     this.takePoints(reply, replay);
     this.takeEvents(reply);
-    if (reply.floor) this.charts.floor(reply.floor);
-    this.has.floor ||= reply.floor ? 1 : 0;
     this.scrubber.frames(reply.keyframes, this.at, reply.live);
     if (reply.picture && !replay && !this.replaying) this.pictures.show(reply.picture);
     if (!this.replaying) this.say(reply.words, reply.state);
@@ -130,7 +135,7 @@ export class View {
     this.root.dataset.refreshes = Number(this.root.dataset.refreshes || 0) + 1;
     this.report(reply.state);
     if (replay) this.startReplay();
-    if (!reply.live) return Infinity;
+    if (!reply.live) return this.has.floor || this.asked > FLOOR_ASKS ? Infinity : WAITING_MS;
     if (reply.state === "running") return Math.max(20, RUNNING_MS - (performance.now() - began));
     return reply.state === "queued" ? WAITING_MS / 5 : WAITING_MS;
   }
@@ -155,7 +160,7 @@ export class View {
     }
     Object.assign(this.has, { since: reply.since, stride: reply.stride, tail: reply.tail });
     if (this.replaying) return;
-    if (reply.reset) this.charts.show(h, replay ? 0 : Infinity);
+    if (reply.reset || reply.floor) this.charts.show(h, replay ? 0 : Infinity);
     else if (count) this.charts.extend(h, count);
   }
 
