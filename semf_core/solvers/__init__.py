@@ -4,6 +4,7 @@ from semf_core.solvers.admm import ADMM
 from semf_core.solvers.base import SOLVERS, Case, Frame, Problem, Solver, State
 from semf_core.solvers.ksvd import KSVD, OptimalDirections
 from semf_core.solvers.nmf import MultiplicativeNMF
+from semf_core.solvers.online import OnlineDictionary
 from semf_core.solvers.orthonormal import OrthonormalDictionary
 from semf_core.solvers.run import COLUMNS, Event, History, Limits, Run
 from semf_core.solvers.spectral import LatentSemanticIndexing, PrincipalComponents, TruncatedSVD
@@ -20,6 +21,7 @@ __all__ = [
     "LatentSemanticIndexing",
     "Limits",
     "MultiplicativeNMF",
+    "OnlineDictionary",
     "OptimalDirections",
     "OrthonormalDictionary",
     "PrincipalComponents",
