@@ -68,9 +68,8 @@ TITLES: dict[str, tuple[str, ...]] = {
         "Drums and the rhythm of old songs",
     ),
 }
-STOP_WORDS = frozenset(
-    ("a", "all", "an", "and", "are", "by", "for", "from", "got", "how", "in", "into", "its", "of")
-    + ("old", "one", "that", "the", "their", "them", "to", "use", "with", "without")
+STOP_WORDS = frozenset(("a", "all", "an", "and", "are", "by", "for", "from", "got", "how", "in", "into")) | frozenset(
+    ("its", "of", "old", "one", "that", "the", "their", "them", "to", "use", "with", "without")
 )
 
 
