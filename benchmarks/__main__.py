@@ -7,7 +7,9 @@ import sys
 
 from benchmarks.common import REPOSITORY, machine, parser
 
-NAMES = ("iteration", "swimmer", "penalties", "orl", "nmf", "memory")
+NAMES = ("iteration", "swimmer", "penalties", "orl", "nmf", "dictionary", "memory")
+PEERED = ("dictionary", "rivals")
+"""These measure the rivals; the last one nothing else."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -16,9 +18,9 @@ def main(argv: list[str] | None = None) -> int:
     chosen = options.parse_args(argv)
     print("# SeMF Studio: benchmarks", "", f"Machine: {machine()}.", sep="\n", flush=True)
     flags = ["--quick"] if chosen.quick else []
-    tasks = [(name, flags) for name in NAMES]
-    if chosen.peers:
-        tasks.append(("rivals", [*flags, "--peers", chosen.peers]))
+    names = (*NAMES, "rivals") if chosen.peers else NAMES
+    peers = ["--peers", chosen.peers] if chosen.peers else []
+    tasks = [(name, [*flags, *(peers if name in PEERED else [])]) for name in names]
     failed, missed = [], 0
     for name, arguments in tasks:
         command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
