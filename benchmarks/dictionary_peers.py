@@ -37,10 +37,8 @@ def dictlearn(M: Array, p: int, k: int, iterations: int) -> Learned:
     norms = np.linalg.norm(M, axis=0)
     chosen = np.random.default_rng(0).permutation(np.flatnonzero(norms))[:p]
     start = (M[:, chosen] / norms[chosen]).T
-    learner = DictionaryLearning(
-        p, fit_algorithm="aksvd", n_nonzero_coefs=k, max_iter=iterations, dict_init=start, random_state=0
-    )
-    learner.fit(M.T)
+    options = {"n_nonzero_coefs": k, "max_iter": iterations, "dict_init": start, "random_state": 0}
+    learner = DictionaryLearning(p, fit_algorithm="aksvd", **options).fit(M.T)
     return learner.components_.T, learner.transform(M.T).T
 
 
