@@ -16,11 +16,14 @@ NAMES = (
     "sparse_nmf",
     "csmf",
     "reverse_convex",
+    "dictionary",
     "memory",
     "exports",
 )
 RIVALS = ("rivals", "rivals_sparseness")
 """Those that need the packages of others."""
+PEERED = frozenset({"dictionary", *RIVALS})
+"""Those that can use them."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -29,9 +32,8 @@ def main(argv: list[str] | None = None) -> int:
     chosen = options.parse_args(argv)
     print("# SeMF Studio: benchmarks", "", f"Machine: {machine()}.", sep="\n", flush=True)
     flags = ["--quick"] if chosen.quick else []
-    tasks = [(name, flags) for name in NAMES]
-    if chosen.peers:
-        tasks += [(name, [*flags, "--peers", chosen.peers]) for name in RIVALS]
+    peers = ["--peers", chosen.peers] if chosen.peers else []
+    tasks = [(name, [*flags, *(peers if name in PEERED else [])]) for name in (*NAMES, *(RIVALS if peers else ()))]
     failed, missed = [], 0
     for name, arguments in tasks:
         command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]

@@ -10,7 +10,8 @@ from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.scores import truth_scores
 
 SWIMMER = ("swimmer-sparse", "swimmer-equal", "swimmer-orthogonal", "swimmer-groups", "swimmer-groups-equal", "swimmer-csmf")
-PRESETS = (*SWIMMER, "adaptive-penalty", "dictionary", "faces-parts", "digits-parts", "dna-groups")
+LEARNED = ("dictionary", "ksvd", "patch-dictionary", "eigenfaces", "lsi")
+PRESETS = (*SWIMMER, *LEARNED, "adaptive-penalty", "faces-parts", "digits-parts", "dna-groups")
 PRESETS += ("faces-mixed", "faces-counted", "digits-nmfsc")
 
 

@@ -10,6 +10,8 @@ from semf_core.solvers.nmf import CoordinateNMF, FixedPenaltyNMF, Multiplicative
 from semf_core.solvers.nmf_l0 import CountedCodesNMF, CountedPartsNMF
 from semf_core.solvers.nmfsc import SparsenessNMF
 from semf_core.solvers.nnsc import NNSC
+from semf_core.solvers.nmf import MultiplicativeNMF
+from semf_core.solvers.online import OnlineDictionary
 from semf_core.solvers.orthonormal import OrthonormalDictionary
 from semf_core.solvers.reverse_convex import RelaxedSparsity, SparsePCA, SparsityMax, TangentPlane
 from semf_core.solvers.run import COLUMNS, Event, History, Limits, Run
@@ -38,6 +40,7 @@ __all__ = [
     "MixedNormNMF",
     "MultiplicativeNMF",
     "NsNMF",
+    "OnlineDictionary",
     "OptimalDirections",
     "OrthonormalDictionary",
     "PrincipalComponents",
