@@ -19,6 +19,7 @@ NAMES = (
     "dictionary",
     "memory",
     "exports",
+    "studies",
 )
 RIVALS = ("rivals", "rivals_sparseness")
 """Those that need the packages of others."""

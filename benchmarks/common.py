@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import platform
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_info
+
+from semf_core.studies import ResultTable, Study, StudyStore, run_study
+from semf_core.studies.execution import LocalExecutor
 
 Array = np.ndarray
-Task = TypeVar("Task")
-Outcome = TypeVar("Outcome")
 WORKERS = 2
 REPOSITORY = Path(__file__).resolve().parents[1]
 ORL_SHAPE = (10304, 400)
@@ -111,11 +110,14 @@ def machine() -> str:
     return f"{platform.machine()}, {cores} cores, {versions}, {', '.join(sorted(blas))}"
 
 
-def in_processes(function: Callable[[Task], Outcome], tasks: Iterable[Task]) -> list[Outcome]:
-    """The function of each task, by two fresh processes with one BLAS thread each."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(WORKERS, mp_context=context, initializer=threadpool_limits, initargs=(1, "blas")) as pool:
-        return list(pool.map(function, tasks))
+def results_of(study: Study) -> ResultTable:
+    """The numbers of a study that is run from nothing; a cell without any ends the benchmark."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = StudyStore.create(study, Path(folder))
+        run_study(store, LocalExecutor(WORKERS, Path(folder)))
+        if store.failures():
+            raise RuntimeError(f"cell {store.failures()[0][0]}: {store.failures()[0][1]}")
+        return store.table()
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

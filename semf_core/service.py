@@ -43,6 +43,7 @@ from semf_core.snapshots.laying import copy_history
 from semf_core.snapshots.resolving import snapshot_dataset, snapshot_source
 from semf_core.snapshots.store import SnapshotHandle, SnapshotStore
 from semf_core.solvers import Event
+from semf_core.studies.service import Studies
 
 Array = np.ndarray
 STEPS = Param("integer", 1, low=1, high=1_000_000, help="iterations to go on", name="steps")
@@ -76,6 +77,7 @@ class Service:
         self._manager = Manager(self._store, slots, warm=not self.read_only)
         self._snapshots = SnapshotStore(self.home, self._store.quota, self.read_only)
         self.gallery = Gallery(self._snapshots, self._may_write)
+        self.studies = Studies(self.home, self._may_write, None if local_files else check_visitors_source)
         self._datasets: Recent[DatasetSource | str, Dataset] = Recent(4)
         self._specs: Recent[tuple[str, int, int], ModelSpec] = Recent(64)
         self._scores: Recent[tuple[str, int, int, int], dict[str, Any]] = Recent(256)
