@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semf_core.datasets import Dataset, FileSource
+from semf_core.exports import thumbnail
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
 from semf_core.runs.files import read_json
@@ -20,7 +21,6 @@ from semf_core.scores import truth_scores
 from semf_core.snapshots.content import RESULT_FACTORS, Checkpoint, Content, DataFacts, Edition, Outcome, versions
 from semf_core.snapshots.keyframes import packed_keyframes
 from semf_core.snapshots.label import Label
-from semf_core.snapshots.thumbnails import thumbnail
 
 Array = np.ndarray
 
@@ -71,7 +71,7 @@ def gather(folder: RunFolder, dataset: Dataset, label: Label, story: Story, incl
         start=_start(folder),
         checkpoint=_checkpoint(folder, len(rows), len(events)),
         dataset=dataset if include_data else None,
-        thumbnail=thumbnail(best, dataset.image_shape, spec.y_set),
+        thumbnail=thumbnail(folder, dataset),
     )
 
 

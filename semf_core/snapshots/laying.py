@@ -60,7 +60,8 @@ def _write_result(content: Content, folder: RunFolder) -> None:
     assert result is not None
     U, V, X, Y = (result.factors[name] for name in ("U", "V", "X", "Y"))
     gaps = (float(np.linalg.norm(X - U)), float(np.linalg.norm(Y - V)))
-    certificate = certify({"U": spec.x_set, "V": spec.y_set}, {"U": U, "V": V}, gaps)
+    x_set, y_set = spec.enforced_sets(content.data.shape)
+    certificate = certify({"U": x_set, "V": y_set}, {"U": U, "V": V}, gaps)
     _save(folder.result_factors, result.factors)
     values: dict[str, Any] = {"state": result.state, **result.numbers, **certificate_values(certificate)}
     write_json(folder.result, values | {"truth": dict(content.truth)})
