@@ -89,5 +89,5 @@ def test_what_is_not_reproduced_exits_with_1(home, content, capsys):
 def test_bad_input_exits_2_with_one_sentence(home, arguments, word, capsys, monkeypatch):
     monkeypatch.chdir(home)
     (home / "bad.semf").write_bytes(b"nonsense")
-    code, out, error = run(capsys, *arguments)
+    code, _, error = run(capsys, *arguments)
     assert code == 2 and error.startswith("semf: ") and error.count("\n") == 1 and word in error
