@@ -28,7 +28,7 @@ with guarded():
     st.html(modelling.FORMULAS)
     st.markdown(
         "Say what the factors must look like. Every constraint is enforced on the answer, not merely encouraged. "
-        "Formulas count from 1, fields from 0."
+        "Rows, columns and groups are counted from 1, as in the formulas; the JSON and Python below count from 0."
     )
     if running.EDITING in st.session_state:
         st.info("You are changing the model of a run. Go back to it to continue with the change.", icon=":material/edit:")

@@ -1,4 +1,4 @@
-"""The command line: python -m semf_core run | verify | open | export | list | presets | sets | solvers | datasets."""
+"""The command line: python -m semf_core run | verify | open | export | list | study | studies, and listings."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from semf_core.sets import SETS
 from semf_core.snapshots import command as snapshots
 from semf_core.snapshots.recording import record
 from semf_core.solvers import ADMM, COLUMNS, SOLVERS, Limits, Run, Solver
+from semf_core.studies.command import add_commands as add_study_commands
 from semf_core.threads import blas_threads
 
 
@@ -79,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         listing.set_defaults(command=_listing(describe))
     snapshots.add_saving(run)
     snapshots.add_commands(commands)
+    add_study_commands(commands)
     return parser
 
 

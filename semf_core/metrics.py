@@ -184,6 +184,11 @@ def match_parts(U: Array, parts: Array) -> Matching:
     return Matching(columns, matched)
 
 
+def agreement(A: Array, B: Array) -> float:
+    """Mean |cosine| of the columns under the best one-to-one matching: 1 for the same components in any order."""
+    return float(np.abs(match_parts(B, A).cosines).mean())
+
+
 def parts_found(U: Array, parts: Array, threshold: float = 0.99) -> int:
     """How many true parts have a column of their own with |cosine| above the threshold."""
     return int((np.abs(match_parts(U, parts).cosines) > threshold).sum())

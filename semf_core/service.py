@@ -19,6 +19,7 @@ import numpy as np
 
 from semf_core import metrics
 from semf_core.datasets import Dataset, DatasetSource, FileSource
+from semf_core.floor import Floors
 from semf_core.model import ModelSpec, preset
 from semf_core.parameters import InvalidInput, Param
 from semf_core.result import Result
@@ -47,6 +48,13 @@ Array = np.ndarray
 STEPS = Param("integer", 1, low=1, high=1_000_000, help="iterations to go on", name="steps")
 
 
+def check_visitors_source(source: DatasetSource) -> None:
+    """Refuse what a visitor of a server may not ask for: its files, and data that would fill its memory."""
+    if isinstance(source, FileSource):
+        raise InvalidInput("dataset", "files of the server are not read; upload the file on the Data page instead")
+    source.check_entries(int(1e6 * number_from_env("SEMF_MAX_ENTRIES_MILLIONS", 20)))
+
+
 class Service:
     """Runs below a home folder. Any number of threads may use it; several services may share a home.
 
@@ -71,9 +79,11 @@ class Service:
         self._datasets: Recent[DatasetSource | str, Dataset] = Recent(4)
         self._specs: Recent[tuple[str, int, int], ModelSpec] = Recent(64)
         self._scores: Recent[tuple[str, int, int, int], dict[str, Any]] = Recent(256)
+        self._floors = Floors()
 
     def close(self) -> None:
         """End the workers; what runs is checkpointed and can be resumed by the next service."""
+        self._floors.close()
         self._manager.close()
         self._store.close()
         self._snapshots.close()
@@ -144,8 +154,8 @@ class Service:
 
     def _check(self, spec: ModelSpec) -> None:
         """Everything that can be refused is refused before a worker sees it."""
-        if isinstance(spec.dataset, FileSource) and not self._local_files:
-            raise InvalidInput("dataset", "a model cannot name a file of the server; upload the file instead")
+        if not self._local_files:
+            check_visitors_source(spec.dataset)
         spec.solver.check(spec.problem(self._dataset(spec.dataset)))
 
     # -- saving ------------------------------------------------------------------------------
@@ -270,6 +280,12 @@ class Service:
         """Which column of U is which true part; None where the data has no known truth."""
         parts = self.dataset(run_id).parts
         return None if parts is None else metrics.match_parts(frame.U, parts)
+
+    def floor(self, run_id: str, wait: float = 0.0) -> float | None:
+        """The smallest ‖M−UV‖ that its rank allows (Eckart–Young); None if unknown, or not known after `wait` seconds."""
+        folder, meta = self._find(run_id)
+        spec = self._spec(run_id, folder, meta)
+        return self._floors.get((spec.dataset, spec.rank), lambda: self._dataset(spec.dataset).data, spec.rank, wait)
 
     def queue(self) -> QueueStatus:
         """Slots, runs that iterate, runs that wait."""

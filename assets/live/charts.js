@@ -1,19 +1,8 @@
 // Three stacked plotly panels on one iteration axis, extended in place: zoom, legend and hover stay.
+import { Caption, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
 import { element } from "./dom.js";
-import { logRange, sketch } from "./sketch.js";
+import { canvasIn, paint } from "./small.js";
 
-const LINES = [
-  { curve: 0, panel: 1, name: "‖M−XY‖ free", colour: "sky", dash: "dot" },
-  { curve: 1, panel: 1, name: "‖M−UV‖ feasible", colour: "blue", width: 2.5 },
-  { curve: 2, panel: 2, name: "α", colour: "orange" },
-  { curve: 3, panel: 2, name: "β", colour: "purple", dash: "dash" },
-  { curve: 4, panel: 3, name: "‖X−U‖", colour: "green" },
-  { curve: 5, panel: 3, name: "‖Y−V‖", colour: "vermilion", dash: "dash" },
-];
-const TITLES = { 1: "Residual (units of M)", 2: "Penalties α, β", 3: "Feasibility gap (units of the factors)" };
-// Okabe and Ito's colours, a little lighter on dark ground.
-const LIGHT = { blue: "#0072B2", sky: "#3A93C8", orange: "#B86E00", purple: "#A8508A", green: "#00805E", vermilion: "#C04A00" };
-const DARK = { blue: "#56B4E9", sky: "#9AD3F5", orange: "#F0B040", purple: "#E59CC4", green: "#3CC79B", vermilion: "#FF8A4C" };
 // A shape for each case, with the same shape as a character for the list below the chart; 4 marks β, the others α.
 const CASES = {
   1: { symbol: "circle-open", glyph: "○", on: 2, quiet: true },
@@ -24,9 +13,6 @@ const CASES = {
   6: { symbol: "square", glyph: "■", on: 2 },
   7: { symbol: "star", glyph: "★", on: 2 },
 };
-const MARKS = { kick: "Kick", restart: "New start", edit: "Change", polish: "Polish" };
-
-const HEAD_START = 900; // milliseconds
 
 let plotlyLoading = null;
 function loadPlotly(address) {
@@ -43,19 +29,17 @@ export class Charts {
   constructor(root, data, onSeek) {
     this.root = root;
     this.words = data.cases;
-    this.compact = data.compact;
     this.onSeek = onSeek;
     this.plot = root.querySelector(".semf-plot");
     // Without splitting X is U: one residual, no penalties, no gaps.
-    this.single = this.compact || !data.splits;
-    this.lines = LINES.filter((l) => (!this.single || l.panel === 1) && (data.splits || l.curve === 1));
+    this.single = !data.splits;
+    this.lines = this.single ? LINES.filter((l) => l.curve === 1) : LINES;
     this.panels = this.single ? [1] : [1, 2, 3];
-    this.theme = this.readTheme();
+    this.theme = readTheme(root);
+    this.caption = new Caption(root, this.lines);
     this.at = null;
     this.pending = null;
-    // To compile plotly.js holds everything up for half a second: on Home the sketch moves first.
-    const wait = new Promise((done) => setTimeout(done, this.compact && !window.Plotly ? HEAD_START : 0));
-    wait.then(() => loadPlotly(data.plotly)).then((Plotly) => this.draw(Plotly));
+    loadPlotly(data.plotly).then((Plotly) => this.draw(Plotly));
   }
 
   // Plotly may still be at work on the plot: let it finish before its listeners are taken away.
@@ -68,17 +52,8 @@ export class Charts {
 
   // -- theme -----------------------------------------------------------------------------------
 
-  readTheme() {
-    const style = getComputedStyle(this.root);
-    const text = style.color;
-    const [r, g, b] = (text.match(/[\d.]+/g) ?? [0, 0, 0]).map(Number);
-    const dark = 0.3 * r + 0.6 * g + 0.1 * b > 128;
-    this.root.dataset.theme = dark ? "dark" : "light";
-    return { text, dark, grid: dark ? "rgba(255,255,255,0.13)" : "rgba(0,0,0,0.11)", font: style.fontFamily, colours: dark ? DARK : LIGHT };
-  }
-
   retheme() {
-    const theme = this.readTheme();
+    const theme = readTheme(this.root);
     if (theme.text === this.theme.text) return false;
     this.theme = theme;
     if (this.Plotly) {
@@ -166,7 +141,8 @@ export class Charts {
     await Plotly.newPlot(this.plot, traces, layout, { displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: false });
     if (this.gone) return;
     this.Plotly = Plotly;
-    this.plot.parentElement.querySelector(".semf-sketch")?.remove();
+    this.canvas?.remove();
+    this.canvas = null;
     this.plot.on("plotly_click", (event) => this.onSeek(event.points[0].x));
     this.plot.on("plotly_hover", (event) => (this.hovered = event.points[0]?.x));
     this.plot.on("plotly_unhover", () => (this.hovered = null));
@@ -182,12 +158,18 @@ export class Charts {
   show(history, until = Infinity) {
     if (!this.Plotly) {
       this.pending = { history, until };
-      sketch(this.plot, history, until, this.theme);
+      this.sketch(history, until);
       return;
     }
     this.Plotly.update(this.plot, this.series(history, until), { shapes: this.shapes(history, until) });
     this.listCases(history);
     this.rehover();
+  }
+
+  // The first panel, until plotly.js is there.
+  sketch(history, until) {
+    this.canvas ??= canvasIn(this.plot);
+    paint(this.canvas, history, { until, at: this.at, theme: this.theme, floor: this.best, lines: this.lines.filter((l) => l.panel === 1) });
   }
 
   // Values for each trace, in the order of `traces`.
@@ -242,7 +224,7 @@ export class Charts {
     return {
       x: shown.map((e) => e[0]),
       y: shown.map((e) => history.curves[1][indexAt(history.x, e[0])]),
-      text: shown.map((e) => `${MARKS[e[1]] ?? e[1]}: ${e[2]}`),
+      text: shown.map(markText),
     };
   }
 
@@ -280,7 +262,17 @@ export class Charts {
     const marks = (history?.events ?? []).filter((e) => e[0] <= until).slice(-100);
     const shapes = marks.map((e) => line(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
     if (this.at !== null) shapes.push(line(this.at, { color: text, width: 2 }));
+    if (this.best?.value > 0) {
+      const label = { text: floorWords(this.best), textposition: "start", yanchor: "bottom", font: { size: 11, color: text } };
+      shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: this.best.value, y1: this.best.value, layer: "below", label, line: { color: text, width: 1, dash: "dash" } });
+    }
     return shapes;
+  }
+
+  // The Eckart–Young bound { value, rank }, or null where it is not known; zero has no place on a logarithmic axis.
+  floor(best) {
+    this.best = best;
+    if (this.Plotly) this.Plotly.relayout(this.plot, { shapes: this.shapes() });
   }
 
   cursor(iteration) {
@@ -313,13 +305,7 @@ export class Charts {
   }
 
   describe(history) {
-    const now = performance.now();
-    if (this.described && now - this.described < 3000) return;
-    this.described = now;
-    const last = history.x.length - 1;
-    const values = this.lines.map((l) => `${l.name} ${history.curves[l.curve][last].toPrecision(3)}`).join(", ");
-    const kinds = history.events.length ? ` Marks: ${history.events.length}, the last one ${MARKS[history.events.at(-1)[1]] ?? ""} at iteration ${history.events.at(-1)[0]}.` : "";
-    this.root.querySelector(".semf-chart-text").textContent = `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}`;
+    this.caption.say(history, this.best);
   }
 }
 
@@ -341,15 +327,4 @@ function axisName(panel) {
 
 function axisId(panel) {
   return panel === 1 ? "y" : `y${panel}`;
-}
-
-function indexAt(x, iteration) {
-  let low = 0;
-  let high = x.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (x[middle] <= iteration) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }

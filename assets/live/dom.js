@@ -83,7 +83,10 @@ function pictures(compact, splits) {
   return { basis, map, samples, note: element("p", { class: "semf-inspect", role: "note", text: HINT }) };
 }
 
-export const HINT = "Point at a basis image to see which samples use it; click to show them. Components and samples are counted from 0.";
+export const HINT = "Point at a basis image to see which samples use it; click to show them. Components and samples are counted from 1.";
+
+// The run counts components and samples from 0; people, like the formulas, from 1.
+export const counted = (index) => index + 1;
 
 function bytes(packed) {
   return Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));

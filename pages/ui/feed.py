@@ -52,6 +52,8 @@ class Ask:
     theme: str = "light"
     samples: tuple[int, ...] = ()
     compact: bool = False
+    floor: bool = False
+    """It has the Eckart–Young bound."""
 
     @classmethod
     def from_query(cls, query: Any) -> Ask:
@@ -68,6 +70,7 @@ class Ask:
                 theme="dark" if query.get("theme") == "dark" else "light",
                 samples=tuple(int(s) for s in query.get("samples", "").split(",") if s)[:MOST_SAMPLES],
                 compact=query.get("compact") == "1",
+                floor=query.get("floor") == "1",
             )
         except (ValueError, OverflowError):
             raise InvalidInput("address", "cannot be read") from None
@@ -82,6 +85,9 @@ def answer(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     reply["events"] = [[e.iteration, e.kind, e.text] for e in events[ask.events if not reply["reset"] else 0 :][-MOST_EVENTS:]]
     reply["event_count"] = len(events)
     reply["keyframes"] = service.keyframes(run_id)
+    floor = None if ask.floor else service.floor(run_id)
+    if floor is not None:
+        reply["floor"] = {"value": floor, "rank": status.spec.rank}
     try:
         reply["picture"] = picture(service, run_id, status.spec, ask)
     except InvalidInput:  # nothing is recorded yet

@@ -14,6 +14,8 @@ from semf_core.service import RunStatus
 from semf_core.solvers.penalties import CASE_WORDS
 
 FOLDER = ASSETS / "live"
+INLINE = {"boot", "memory"}
+"""Entries of components, which Streamlit sends by itself."""
 
 
 def address(tail: str) -> str:
@@ -43,6 +45,11 @@ def _edition() -> str:
     for path in sorted(FOLDER.glob("*.js")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def modules() -> list[str]:
+    """Addresses of the scripts of the view."""
+    return [address(f"assets/{_edition()}/live/{path.name}") for path in sorted(FOLDER.glob("*.js")) if path.stem not in INLINE]
 
 
 def live_view(status: RunStatus, *, compact: bool = False, autoplay: bool = False, key: str = "live") -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import memory, session
-from pages.ui.params import sentence
+from pages.ui.params import say_refusal, sentence
 from pages.ui.places import go, link
 from pages.ui.words import state_words
 from semf_core.parameters import InvalidInput
@@ -25,25 +25,39 @@ PLAYABLE = {"paused", "stopped", "failed", "interrupted"}
 # -- which run ---------------------------------------------------------------------------------
 
 
-def chosen_run() -> str | None:
-    """The run in the address, or the one looked at last; a control key in the address is taken and removed from it."""
+def chosen_run() -> tuple[RunStatus | None, InvalidInput | None]:
+    """The run in the address, or the one looked at last, or why it cannot be had.
+
+    A control key in the address is taken and removed from it.
+    """
     run_id = st.query_params.get("run") or session.current_run()
     if not run_id:
-        return None
+        return None, None
+    try:
+        status = get_service().status(run_id)
+    except InvalidInput as refusal:
+        if session.current_run() == run_id:
+            session.set_current_run(None)
+        return None, refusal
     key = st.query_params.get("key")
     if key:
-        if get_service().status(run_id).owner_ok(key):
+        if status.owner_ok(key):
             session.add_run(run_id, key)
         else:
             _say("This control link does not fit the run; you can look at it and fork it.")
         del st.query_params["key"]
     st.query_params["run"] = run_id
     session.set_current_run(run_id)
-    return run_id
+    return status, None
 
 
-def no_run() -> None:
-    """Ways to a run, for a visitor who has none open."""
+def no_run(refusal: InvalidInput | None) -> None:
+    """Ways to a run, for a visitor who has none open or followed a link that leads nowhere."""
+    st.title("Run", anchor=False)
+    if refusal is not None:
+        say_refusal(refusal)
+    else:
+        say_flash()
     st.markdown("No run is open. Start one from a card on Home, or build a model of your own.")
     with st.container(horizontal=True):
         link("home", "Choose a preset")

@@ -16,13 +16,16 @@ from typing import Any
 
 import plotly
 from anyio import to_thread
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from pages.ui import feed
-from pages.ui.live import address, plotly_address
+from pages.ui.arrival import Hints, Shelf
+from pages.ui.live import address, modules, plotly_address
 from pages.ui.places import ASSETS
+from pages.ui.words import sentence
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 
@@ -54,7 +57,7 @@ def _live(request: Request) -> Response:
     try:
         reply = feed.answer(get_service(), request.path_params["run_id"], feed.Ask.from_query(request.query_params))
     except InvalidInput as refusal:
-        return JSONResponse({"message": str(refusal)}, 404, headers=headers)
+        return JSONResponse({"message": sentence(refusal)}, 404, headers=headers)
     except Exception:
         log.exception("live view of a run")
         return JSONResponse({"message": "The run cannot be shown at the moment."}, 503, headers=headers)
@@ -67,6 +70,10 @@ def routes() -> list[Route]:
         Route(address("assets/{edition}/{path:path}"), _asset),
         Route(address("live/{run_id}"), _live),
     ]
+
+
+def middleware() -> list[Middleware]:
+    return [Middleware(Hints, modules=modules()), Middleware(Shelf)]
 
 
 @contextlib.asynccontextmanager

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import brentq
 
 from semf_core.sets.hoyer import sparse_opt
 from semf_core.sets.kernels import binary_scale
@@ -19,6 +20,8 @@ from semf_core.sets.kernels import binary_scale
 Array = np.ndarray
 SHARES, STEPS, LEVELS = 48, 4, 11
 """Steps of the first grid; into how many parts each finer grid divides a step; how many finer grids."""
+CLOSE = 4 * float(np.finfo(np.float64).eps)
+"""How near a threshold is found."""
 LARGE_GROUP = 64
 """Above this many columns dynamic programming takes too long, and what its rival loses is small beside the sum."""
 
@@ -169,25 +172,56 @@ def split_by_programming(gains: Array, total: int) -> Array:
     return indices
 
 
+def split_pair(b: Array, length: Array, k: Array, steps: int | None) -> Array:
+    """Ratios for two vectors (the rows of b) of given lengths whose L1 norms add up to what k makes of them.
+
+    They make Σ t_j f_j(k_j) large under Σ t_j k_j = β (Sparse-biopt, Algorithm 1, with lengths t_j): on a grid
+    of that many steps, which keeps k unless a point of it is better, or without one at the maximum itself,
+    where both vectors have one threshold because every f_j is concave.
+    """
+    path, most = Path(b / binary_scale(b.T).max()), float(np.sqrt(b.shape[1]))
+    total = float(length @ k)
+    least = max(1.0, (total - length[1] * most) / length[0])
+    largest = min(most, (total - length[1]) / length[0])
+    if largest <= least:
+        return k
+    if steps is None:
+        first = _shared_threshold(path, length, total)[0]
+    else:
+        grid = np.append(np.linspace(least, largest, steps + 1), k[0])
+        other = (total - length[0] * grid) / length[1]
+        first = grid[(length @ path.values(np.clip(np.stack((grid, other)), 1, most))).argmax()]
+    first = float(np.clip(first, least, largest))
+    return np.array([first, np.clip((total - length[0] * first) / length[1], 1, most)])
+
+
 def _split_by_threshold(A: Array, budget: float) -> Array:
-    """Ratios k_j = ratio of (a_j − θ)₊ with Σ k_j = budget: one threshold, found by halving."""
+    """Ratios k_j = ratio of (a_j − θ)₊ with Σ k_j = budget: one threshold for all."""
     path = Path(np.ascontiguousarray(A.T))
-    most = float(np.sqrt(len(A)))
-    high = float(A.max())
-    depth = max(float(A.max() - A.min()), 1e-12)
-    while path.ratios(high - depth).sum() < budget and depth < 1e9:
+    return _settled(_shared_threshold(path, np.ones(A.shape[1]), budget), budget, float(np.sqrt(len(A))))
+
+
+def _shared_threshold(path: Path, weights: Array, budget: float) -> Array:
+    """The ratios of (b_j − θ)₊ at the threshold θ with Σ w_j k_j = budget."""
+
+    def excess(theta: float) -> float:
+        return float(weights @ path.ratios(theta)) - budget
+
+    high = float(path.top.max())
+    depth = max(high - float(path.vectors.min()), 1e-12)
+    while excess(high - depth) < 0 and depth < 1e9:
         depth *= 4
     low = high - depth
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if path.ratios(middle).sum() >= budget else (low, middle)
+    if excess(low) <= 0:
+        return path.ratios(low)
+    if excess(high) < 0:
+        root = brentq(excess, low, high, xtol=CLOSE, rtol=CLOSE)
+        low, high = root - CLOSE * (1 + abs(root)), root + CLOSE * (1 + abs(root))
     # Tied largest entries make the sum jump; there every split between the two sides is optimal.
     more, fewer = path.ratios(low), path.ratios(high)
-    gap = more.sum() - fewer.sum()
-    share = np.clip((budget - fewer.sum()) / gap, 0, 1) if gap > 0 else 0.0
-    return _settled(fewer + share * (more - fewer), budget, most)
+    gap = float(weights @ (more - fewer))
+    share = np.clip((budget - float(weights @ fewer)) / gap, 0, 1) if gap > 0 else 0.0
+    return fewer + share * (more - fewer)
 
 
 def _settled(k: Array, budget: float, most: float) -> Array:

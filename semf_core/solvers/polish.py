@@ -36,10 +36,10 @@ def polish(problem: Problem, found: State, sweeps: int) -> Polished:
     while done < sweeps:
         done += 1
         if signs[0] is not None:
-            _descend(Ut, mask_u, M.right(V, Ut), V @ V.T, signs[0])
+            descend(Ut, mask_u, M.right(V, Ut), V @ V.T, signs[0])
         left = M.left(Ut, Ut, V)
         if signs[1] is not None:
-            _descend(V, mask_v, left, Ut @ Ut.T, signs[1])
+            descend(V, mask_v, left, Ut @ Ut.T, signs[1])
         before, residual = residual, M.residual_from(Ut, V, left, Ut @ Ut.T, V @ V.T)
         if before - residual <= QUIET * residual:
             break
@@ -48,7 +48,7 @@ def polish(problem: Problem, found: State, sweeps: int) -> Polished:
     return Polished(State(W, Z), residual, done)
 
 
-def _descend(rows: Array, mask: Array, target: Array, gram: Array, sign: str) -> None:
+def descend(rows: Array, mask: Array, target: Array, gram: Array, sign: str) -> None:
     """One sweep of exact minimisation over each row of a factor, in place and on its support."""
     for j in range(len(rows)):
         curvature = gram[j, j]

@@ -171,7 +171,8 @@ class Run:
 
     def _after(self, frame: Frame, previous_xy: float) -> None:
         """Decide whether the start is over, stagnates, or goes on."""
-        quiet = abs(previous_xy - frame.residual_xy) <= self.limits.tol * previous_xy or frame.change <= self.limits.tol
+        tol = self.limits.tol
+        quiet = tol > 0 and (abs(previous_xy - frame.residual_xy) <= tol * previous_xy or frame.change <= tol)
         self._settled = self._settled + 1 if quiet and np.isfinite(previous_xy) else 0
         solved = self.best_uv <= self.limits.target * self.problem.matrix.norm
         settled = self._settled >= SETTLED

@@ -79,9 +79,10 @@ def test_scope_is_edited_like_everything_else():
     ("field", "typed", "sentence"),
     [
         ("k", 7, "at most 6 nonzeros fit"),
-        ("columns", "0-9", "names column 9"),
+        ("columns", "1-10", "Columns names column 10, but there are only 4 (counted from 1)"),
+        ("columns", "0-2", "must count from 1"),
         ("columns", "3-1", "goes down"),
-        ("columns", "two", "cannot read"),
+        ("columns", "two", "cannot be read"),
         ("columns", "1+1", "twice"),
     ],
 )
@@ -102,11 +103,14 @@ def test_what_cannot_be_is_refused_in_words_and_the_spec_stays(field, typed, sen
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("0-3|3-5", "overlap"),
-        ("0-1", "leave out"),
+        ("1-4|4-6", "Groups overlap: index 4"),
+        ("1-2", "leave out entry 3"),
+        ("[[1, 2]]", "leave out entry 3"),
         ("", "is empty"),
-        ("0-1|2-99", "name entry 99"),
-        ("a|b", "cannot read"),
+        ("1-2|3-99", "name entry 99, but the vectors have 4 entries"),
+        ("0-1|2-3", "must count from 1"),
+        ("[[true]]", "whole number"),
+        ("a|b", "cannot be read"),
         ("[[", "JSON"),
     ],
 )
@@ -136,7 +140,9 @@ def test_the_group_editor_cuts_blocks_and_knows_the_truth():
     page.number_input(key=f"{key}.groups.size").set_value(5).run()
     page.button(key=f"{key}.groups.cut").click().run()
     assert [len(g) for g in spec_of(page).y[0].groups] == [5, 5, 5, 2]
-    assert any("Partition: 4 groups" in h.value for h in page.html)
+    assert page.text_input(key=f"{key}.groups").value == "1-5|6-10|11-15|16-17"
+    (drawn,) = [h.value for h in page.html if "Partition: 4 groups" in h.value]
+    assert ">1<" in drawn and ">17<" in drawn and ">0<" not in drawn
     page.button(key=f"{key}.groups.known").click().run()
     assert spec_of(page).y == (preset("swimmer-groups").y[1],)
 
@@ -145,7 +151,7 @@ def test_a_new_rank_marks_what_no_longer_fits_and_loses_nothing():
     page = open_page("model")
     page.number_input(key="spec0.rank").set_value(20).run()
     assert spec_of(page).rank == 20
-    assert any("leave out entry 17" in e for e in errors(page))
+    assert any("leave out entry 18" in e for e in errors(page))
     assert page.button(key="run").disabled
     assert len(spec_of(page).y) == 2
     key = block_keys(page, "Y")[1]

@@ -14,6 +14,7 @@ from pages.ui import feed, session
 from pages.ui.places import PAGES
 from pages.ui.words import state_words
 from semf_core.datasets import Swimmer
+from semf_core.floor import rank_floor
 from semf_core.model import ModelSpec, preset
 from semf_core.parameters import InvalidInput
 from semf_core.sets import Nonnegative
@@ -72,10 +73,14 @@ def test_without_a_run_the_page_says_where_to_start(service):
 
 
 @pytest.mark.parametrize("run_id", ["nonsense", "../../etc/passwd", "A" * 22])
-def test_an_unknown_run_is_a_sentence(service, run_id):
-    page = open_run(run_id)
+def test_a_link_that_leads_nowhere_is_a_sentence_with_ways_on(service, run_id):
+    page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
+    page.query_params["run"] = run_id
+    page.switch_page("run.py").run()
     assert not page.exception
-    assert page.error[0].value.endswith(".")
+    assert page.error[0].value.startswith(("The run has an id", "There is no run")) and page.error[0].value.endswith(".")
+    assert any("No run is open" in m.value for m in page.markdown)
+    assert page.session_state[session.CURRENT] is None if session.CURRENT in page.session_state else True
 
 
 def test_the_owner_has_controls_and_a_viewer_has_none(service):
@@ -184,6 +189,16 @@ def test_only_new_points_and_pictures_are_sent(service):
     service.reset(handle.id, handle.key)
     afresh = feed.answer(service, handle.id, ask_of(new))
     assert afresh["reset"] and afresh["since"] == 0
+
+
+def test_the_best_that_the_rank_allows_is_sent_once(service):
+    dataset = ENDLESS.dataset.load()
+    handle = service.start(ENDLESS, paused=True)
+    bound = service.floor(handle.id, wait=30)
+    assert bound == pytest.approx(rank_floor(dataset.data, ENDLESS.rank))
+    reply = feed.answer(service, handle.id, feed.Ask())
+    assert reply["floor"] == {"value": bound, "rank": ENDLESS.rank}
+    assert "floor" not in feed.answer(service, handle.id, feed.Ask.from_query({"floor": "1"}))
 
 
 class Recorded:

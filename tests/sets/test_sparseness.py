@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from semf_core.sets import GroupSparseness, Intersection, Nonnegative, Sparseness, UnitNorm
-from semf_core.sets.hoyer import ratio_of, sparse_opt
-from semf_core.sets.hoyer_groups import Path, split_by_price, split_by_programming
+from semf_core.sets.hoyer import LONG, best_vector, ratio_of, sparse_opt
+from semf_core.sets.hoyer_groups import Path, split_by_price, split_by_programming, split_pair
 from tests.sets.oracles import best_of_ratio, nearest_of_ratio
 
 Array = np.ndarray
@@ -35,6 +35,31 @@ def test_sparse_opt_agrees_with_trying_every_support(b: Array, s: float) -> None
     assert (y >= 0).all() and y.sum() == pytest.approx(k, abs=1e-12) and y @ y == pytest.approx(1, abs=1e-12)
     on_ties = k * b.max() if k * k <= np.count_nonzero(b == b.max()) else np.nan
     assert b @ y == pytest.approx(np.nanmax([b @ best_of_ratio(b, k), on_ties]), abs=1e-9)
+
+
+@given(vectors, sparsenesses)
+@settings(max_examples=150, deadline=None)
+def test_one_vector_without_a_sort_is_as_good(b: Array, s: float) -> None:
+    k = ratio_of(s, len(b))
+    y = best_vector(b, k)
+    assert (y >= 0).all() and y.sum() == pytest.approx(k, abs=1e-12) and y @ y == pytest.approx(1, abs=1e-12)
+    assert b @ y == pytest.approx(b @ sparse_opt(b[:, None], k)[:, 0], abs=1e-9)
+
+
+@given(arrays(float, (2, 5), elements=st.integers(-100, 100).map(lambda i: i / 100)), sparsenesses, sparsenesses, st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_two_vectors_split_their_l1_norm_as_well_as_any_grid(b: Array, s: float, t: float, equal: bool) -> None:
+    """Sparse-biopt: the exact split beats every grid, a grid never loses what there was, the budget is kept."""
+    length = np.array([1.0, 1.0 if equal else 0.3])
+    k = np.array([ratio_of(s, 5), ratio_of(t, 5)])
+
+    def value(ratios: Array) -> float:
+        return float(length @ Path(b).values(ratios[:, None])[:, 0])
+
+    exact, grid = split_pair(b, length, k, None), split_pair(b, length, k, 37)
+    for share in (exact, grid):
+        assert length @ share == pytest.approx(length @ k, abs=1e-9) and (share >= 1).all() and (share <= np.sqrt(5)).all()
+    assert value(exact) >= value(grid) - 1e-6 and value(grid) >= value(k) - 1e-9
 
 
 @given(vectors, sparsenesses, st.booleans())
@@ -63,7 +88,7 @@ def test_nearest_point_agrees_with_trying_supports_and_ratios(nonnegative: bool)
 def test_target_is_reached(target: float, nonnegative: bool) -> None:
     rng = np.random.default_rng(1)
     s = Intersection((Sparseness(target), *([CLIP] if nonnegative else [])))
-    for d in (2, 7, 400):
+    for d in (2, 7, 400, LONG):
         hard = [np.ones(d), np.r_[1.0, np.zeros(d - 1)], 1 + 1e-9 * rng.random(d), rng.integers(1, 4, d), 10.0 ** -np.arange(d)]
         P = s.project(np.stack([*hard, *rng.normal(size=(3, d)), *rng.random((3, d))], axis=1))
         live = P.any(axis=0)

@@ -44,7 +44,8 @@ def test_save_verify_open_list_export(home, capsys):
     assert code == 0 and out.count("Codes [small, test]") == 2
     code, out, _ = run(capsys, "list", "--search", "nothing", "--json")
     assert json.loads(out) == []
-    code, out, _ = run(capsys, "export", file, "--npz", home / "out.npz", "--bibtex", home / "out.bib", "--html", home / "out.html")
+    wanted = ["--npz", home / "out.npz", "--bibtex", home / "out.bib", "--html", home / "out.html"]
+    code, out, _ = run(capsys, "export", file, *wanted)
     assert code == 0 and b"<html" in (home / "out.html").read_bytes()[:500]
     with np.load(home / "out.npz") as stored:
         assert stored["U"].shape == (8, 5)

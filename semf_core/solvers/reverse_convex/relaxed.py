@@ -1,0 +1,86 @@
+"""Sparseness as a reward instead of a bound: the relaxed form (4), solved by (26)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from semf_core.parameters import param
+from semf_core.sets.base import latex_number
+from semf_core.solvers.base import SOLVERS, Problem, State
+from semf_core.solvers.reverse_convex.common import Alternating
+from semf_core.solvers.reverse_convex.conic import Array
+from semf_core.solvers.reverse_convex.geometry import sparseness, sparseness_gradient
+from semf_core.solvers.reverse_convex.half import Half, Quadratic
+from semf_core.solvers.reverse_convex.tangent import from_here
+
+HALVINGS = 30
+"""Steps shorter than 2⁻³⁰ of the way count as none."""
+
+
+def rewarded(half: Half, f: Quadratic, H: Array) -> Array:
+    """A lower f − weight·Σ sp(H_k): (26) at H, then as much of the way to its solution as pays.
+
+    The linear model of sp overshoots: sp is bounded, its model is not. The way there is one of descent
+    all the same, because model and objective have the same slope at H.
+    """
+    weight = half.weight / f.scale
+
+    def cost(rows: Array) -> float:
+        return f.value(rows) - weight * float(sparseness(rows).sum())
+
+    best, step = cost(H), from_here(half, f, H, weight * sparseness_gradient(H)) - H
+    for k in range(HALVINGS):
+        new = half.band.rectified(H + 0.5**k * step)
+        if cost(new) < best:
+            return new
+    return H
+
+
+@dataclass(frozen=True, eq=False)
+class Rewarding(Alternating):
+    """−‖M‖²(λ_x Σ sp(X_j) + λ_y Σ sp(Y_i)) added to the objective: weights that do not depend on the data's scale."""
+
+    x_weight: float = param(
+        "number", 0.01, low=0, high=1e6, symbol=r"\lambda_x", help="worth of the sparseness of a column of X, in ‖M‖²"
+    )
+    y_weight: float = param(
+        "number", 0.0, low=0, high=1e6, symbol=r"\lambda_y", help="worth of the sparseness of a row of Y, in ‖M‖²"
+    )
+    rounds: int = param("integer", 1, low=1, high=100, help="(26) is solved this often before the other factor's turn")
+
+    def weights(self) -> tuple[float, float]:
+        return self.x_weight, self.y_weight
+
+    def rewards_latex(self) -> str:
+        rewards = (("U_{j}", "j", self.x_weight), ("V_{i,:}", "i", self.y_weight))
+        return "".join(
+            rf" - {latex_number(weight)}\,\|M\|_F^2 \sum_{{{index}}} \mathrm{{sp}}({vector})"
+            for vector, index, weight in rewards
+            if weight
+        )
+
+    def cost(self, problem: Problem, state: State) -> float:
+        p = state.rank
+        worth = self.x_weight * sparseness(state.W[:p]).sum() + self.y_weight * sparseness(state.Z[:p]).sum()
+        return float(state.numbers["residual"] ** 2 - problem.matrix.norm**2 * worth)
+
+    def descend(self, half: Half, f: Quadratic, H: Array) -> Array:
+        for _ in range(self.rounds):
+            H = rewarded(half, f, H)
+        return H
+
+
+@SOLVERS.register
+@dataclass(frozen=True, eq=False)
+class RelaxedSparsity(Rewarding):
+    """(4): NMF whose objective is lower the sparser the factors are."""
+
+    name: ClassVar[str] = "relaxed-sparsity"
+    title: ClassVar[str] = "Rewarded sparseness"
+    summary: ClassVar[str] = "NMF that trades fit for sparseness: no bound, a price instead"
+    enforces: ClassVar[str] = "nonnegative factors"
+    encourages: ClassVar[str] = "sparse columns of X and sparse rows of Y, at the stated price"
+
+    def objective(self) -> str:
+        return rf"\min_{{U,V}}\ \|M-UV\|_F^2{self.rewards_latex()} \quad\text{{s.t.}}\quad U\ge 0,\; V\ge 0"
