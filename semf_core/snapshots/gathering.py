@@ -44,7 +44,18 @@ def _without_address(spec: ModelSpec) -> ModelSpec:
 
 
 def gather(folder: RunFolder, dataset: Dataset, label: Label, story: Story, include_data: bool = False) -> Content:
-    """Everything that a run has recorded. The folder must be at rest: nobody writes to it meanwhile."""
+    """Everything that a run at rest has recorded; refused if it goes on meanwhile."""
+    moved = InvalidInput("run", "went on while it was saved; pause it and save it again")
+    try:
+        content = _gathered(folder, dataset, label, story, include_data)
+    except FileNotFoundError:  # reset or deleted
+        raise moved from None
+    if folder.row_count() != len(content.history) or len(folder.events()) != len(content.events):
+        raise moved
+    return content
+
+
+def _gathered(folder: RunFolder, dataset: Dataset, label: Label, story: Story, include_data: bool) -> Content:
     rows = folder.rows()
     if not len(rows):
         raise InvalidInput("run", "has not iterated yet, so there is nothing to save; let it run for a moment")
