@@ -10,7 +10,7 @@ import numpy as np
 
 from semf_core import metrics
 from semf_core.datasets import Dataset, DatasetSource, FileSource
-from semf_core.exports import EXPORTS
+from semf_core.exports import EXPORTS, Export, available
 from semf_core.floor import Floors
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
@@ -149,6 +149,10 @@ class Looking:
         return QueueStatus(self._manager.max_running, running, waiting)
 
     # -- handing on --------------------------------------------------------------------------
+
+    def exports(self, run_id: str) -> list[Export]:
+        """What can be made of a run."""
+        return list(available(self._folder(run_id)).values())
 
     def export(self, run_id: str, kind: str) -> tuple[str, str, bytes]:
         """A run or snapshot as a file: its name, its media type, its bytes."""

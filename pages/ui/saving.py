@@ -29,7 +29,7 @@ def save_button(status: RunStatus) -> None:
     why = "Pause the run first: a snapshot is of a run at rest." if status.moving else "Keep the run as it is now, to share it."
     with st.popover("Save", icon=":material/photo_camera:", disabled=status.moving or not status.iterations, help=why):
         with st.form("save-snapshot", border=False):
-            values = label_fields("save", Label(title=status.title[:200]))
+            values = label_fields(f"save.{status.id}", Label(title=status.title[:200]))
             include = st.checkbox("Include the data", key="save.data", help="Needed by others if you have uploaded it.")
             sent = st.form_submit_button("Save snapshot", type="primary", icon=":material/photo_camera:")
         if sent:

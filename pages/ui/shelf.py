@@ -6,7 +6,6 @@ import streamlit as st
 
 from pages.ui import gallery, memory, params, places, presets, running, saving, session
 from pages.ui.live import address, live_view
-from semf_core.exports import EXPORTS
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.snapshots.cards import Card
@@ -134,8 +133,15 @@ def _rename(card: Card, key: str) -> None:
 def _downloads(card: Card) -> None:
     """The file itself, and what can be made from it."""
     st.link_button(f"Snapshot file ({card.size / 1024:.0f} kB)", address(f"download/{card.id}/semf"), type="primary")
-    for kind in EXPORTS.values():
-        st.link_button(kind.title, address(f"download/{card.id}/{kind.name}"), type="tertiary")
+    figures: dict[str, list[str]] = {}
+    for kind in get_service().exports(card.id):
+        where = address(f"download/{card.id}/{kind.name}")
+        name, _, form = kind.name.rpartition("-")
+        if name:
+            figures.setdefault(kind.title.partition(" (")[0], []).append(f"[{form.upper()}]({where})")
+        else:
+            st.link_button(kind.title, where, type="tertiary")
+    st.markdown("  \n".join(f":small[{title}:] {' '.join(links)}" for title, links in figures.items()))
 
 
 def _share(card: Card, key: str | None) -> None:

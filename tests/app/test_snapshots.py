@@ -155,15 +155,15 @@ def test_saving_on_the_run_page(service):
     handle = service.start(replace(SPEC, limits=Limits(max_iter=3, tol=0)))
     wait_for(service, handle.id, "finished")
     page = open_page(page="run", run=handle.id)
-    page.text_input(key="save.title").set_value("Saved by hand")
-    page.text_input(key="save.tags").set_value("a, b")
+    page.text_input(key=f"save.{handle.id}.title").set_value("Saved by hand")
+    page.text_input(key=f"save.{handle.id}.tags").set_value("a, b")
     page.checkbox(key="save.data").set_value(True)
     next(b for b in page.button if b.label == "Save snapshot").click().run()
     ((snapshot_id, key),) = page.session_state[session.SNAPSHOTS].items()
     card = service.gallery.card(snapshot_id)
     assert card.owner_ok(key) and card.label == Label("Saved by hand", "a, b") and card.holds_data
     assert "saved as a snapshot" in texts(page) and "Open the snapshot" in labels(page)
-    page.text_input(key="save.title").set_value("x" * 300)
+    page.text_input(key=f"save.{handle.id}.title").set_value("x" * 300)
     next(b for b in page.button if b.label == "Save snapshot").click().run()
     assert "shorten" in page.error[0].value
 
