@@ -8,20 +8,10 @@ import zipfile
 
 from playwright.sync_api import expect
 
-from semf_core.datasets import Swimmer
-from semf_core.model import ModelSpec
-from semf_core.runs.folder import RunFolder
-from semf_core.sets import Nonnegative
-from semf_core.snapshots.gathering import Story, gather
 from semf_core.snapshots.label import Label
-from semf_core.snapshots.recording import record
-from semf_core.snapshots.store import SnapshotStore
-from semf_core.solvers import Limits
-from tests.browser.conftest import PATIENCE, make_run
+from tests.browser.conftest import PATIENCE, SHORT, make_run, make_snapshot
 
 expect.set_options(timeout=PATIENCE)
-SHORT = ModelSpec(Swimmer(), 9, (Nonnegative(),), (Nonnegative(),), limits=Limits(max_iter=60, tol=0), title="Nine parts")
-
 
 def button(page, name):
     """A button as somebody sees it; Streamlit keeps hidden twins of those with a tooltip."""
@@ -59,10 +49,7 @@ def test_save_open_elsewhere_continue(server, visit):
 
 
 def test_the_gallery_remembers_whose_is_what(server, visit, tmp_path):
-    store = SnapshotStore(server.home)
-    dataset = record(SHORT, RunFolder(tmp_path)).dataset
-    handle = store.add(gather(RunFolder(tmp_path), dataset, Label("Mine alone", "swimmer, nine"), Story(1.7e9)))
-    store.close()
+    handle = make_snapshot(server.home, tmp_path, Label("Mine alone", "swimmer, nine"))
     owner = visit(f"{server.url}/snapshots?snapshot={handle.id}&key={handle.key}")
     with owner.expect_download() as download:
         button(owner, "Download").click()
