@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from semf_core.studies import ResultTable, Study, StudyStore, run_study
 from semf_core.studies.execution import LocalExecutor
 
 Array = np.ndarray
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
 WORKERS = 2
 REPOSITORY = Path(__file__).resolve().parents[1]
 ORL_SHAPE = (10304, 400)
@@ -108,6 +113,13 @@ def machine() -> str:
     blas = {f"{pool['internal_api']} {pool['version']}" for pool in threadpool_info() if pool["user_api"] == "blas"}
     versions = f"Python {platform.python_version()}, numpy {np.__version__}"
     return f"{platform.machine()}, {cores} cores, {versions}, {', '.join(sorted(blas))}"
+
+
+def in_processes(function: Callable[[Task], Outcome], tasks: Iterable[Task]) -> list[Outcome]:
+    """The function of each task, by two fresh processes with one BLAS thread each."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(WORKERS, mp_context=context, initializer=threadpool_limits, initargs=(1, "blas")) as pool:
+        return list(pool.map(function, tasks))
 
 
 def results_of(study: Study) -> ResultTable:

@@ -10,6 +10,7 @@ from semf_core.codegen import python_code, readable_json
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.parameters import InvalidInput, Param
 from semf_core.problem import MAX_RANK, scale_warning
+from semf_core.service import get_service
 from semf_core.sets import Nonnegative, combine
 
 RANK = Param("integer", 17, low=1, high=MAX_RANK, symbol="p", help="columns of X and rows of Y: how many parts", name="rank")
@@ -162,6 +163,7 @@ def warn_of_scale() -> None:
 def run_button(ready: bool, key: str = "run") -> None:
     """Start a run through the service and go to its page."""
     why = "Start the factorization and watch it." if ready else "Correct what is marked first."
+    ready = ready and not get_service().read_only
     if not st.button("Run", type="primary", icon=":material/play_arrow:", disabled=not ready, help=why, key=key):
         return
     presets.run(session.spec())

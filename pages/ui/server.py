@@ -78,8 +78,27 @@ def _compare(request: Request) -> dict[str, Any]:
     return compare_feed.answer(runs, have, "dark" if query.get("theme") == "dark" else "light")
 
 
+def _download(request: Request) -> Response:
+    """A snapshot's file, or a run or snapshot as something else; always to be kept, never shown in the page's place."""
+    kind, service = request.path_params["kind"], get_service()
+    try:
+        if kind == "semf":
+            media = "application/octet-stream"
+            name, data = service.gallery.file(request.path_params["run_id"])
+        else:
+            name, media, data = service.export(request.path_params["run_id"], kind)
+    except InvalidInput as refusal:
+        return Response(sentence(refusal), 404, media_type="text/plain")
+    except Exception:
+        log.exception("download of a run")
+        return Response("This file cannot be made at the moment.", 503, media_type="text/plain")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    return Response(data, media_type=media, headers=headers | {"Cache-Control": "no-store"})
+
+
 def routes() -> list[Route]:
     return [
+        Route(address("download/{run_id}/{kind}"), _download),
         Route(plotly_address(), _plotly),
         Route(address("assets/{edition}/{path:path}"), _asset),
         Route(address("live/{run_id}"), _answered(_live)),

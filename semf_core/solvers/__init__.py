@@ -10,7 +10,6 @@ from semf_core.solvers.nmf import CoordinateNMF, FixedPenaltyNMF, Multiplicative
 from semf_core.solvers.nmf_l0 import CountedCodesNMF, CountedPartsNMF
 from semf_core.solvers.nmfsc import SparsenessNMF
 from semf_core.solvers.nnsc import NNSC
-from semf_core.solvers.nmf import MultiplicativeNMF
 from semf_core.solvers.online import OnlineDictionary
 from semf_core.solvers.orthonormal import OrthonormalDictionary
 from semf_core.solvers.reverse_convex import RelaxedSparsity, SparsePCA, SparsityMax, TangentPlane

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.conftest import make_run
+from semf_core.snapshots.label import Label
+from tests.browser.conftest import make_run, make_snapshot
 
-PAGES = {"": "Home", "data": "Data", "model": "Model", "run": "Run"}
+PAGES = {"": "Home", "data": "Data", "model": "Model", "run": "Run", "snapshots": "Snapshots"}
 
 
 def settled(page):
@@ -19,7 +20,7 @@ def settled(page):
 
 def test_cold_links_open_their_pages(fresh_server, visit):
     """The very first visit to a server is to a page deep inside; every link works in a browser that knows nothing."""
-    for path in ("run", "model", "data", ""):
+    for path in ("run", "snapshots", "model", "data", ""):
         page = visit(f"{fresh_server.url}/{path}")
         page.wait_for_selector("h1")
         page.wait_for_function(f"document.title === '{PAGES[path]} · SeMF Studio'")
@@ -37,7 +38,7 @@ def refuse_a_file(page, server):
 
 
 def open_everything(page, server):
-    for title in ("Solver:", "Limits:", "This model as", "Preview the projection of X", "Preview the projection of Y"):
+    for title in ("Options of", "Limits:", "This model as", "Preview the projection of X", "Preview the projection of Y"):
         page.get_by_text(title).first.click()
     page.get_by_role("img", name="X after the projection").wait_for()
     page.get_by_role("img", name="Y after the projection").wait_for()
@@ -53,13 +54,18 @@ UNFOLD = {"data": refuse_a_file, "model": open_everything, "run": follow_a_dead_
 """What a page shows only after somebody has done something."""
 
 
-@pytest.mark.parametrize("name", ["home", "data", "model", "run"])
-def test_both_themes_for_everybody_and_on_a_phone(server, visit, name):
-    handle = make_run(server.home) if name == "run" else None
-    path = {"home": "", "run": f"run?run={handle.id}&key={handle.key}" if handle else ""}.get(name, name)
+@pytest.mark.parametrize("name", ["home", "data", "model", "run", "snapshots", "snapshot"])
+def test_both_themes_for_everybody_and_on_a_phone(server, visit, name, tmp_path):
+    path = {"home": ""}.get(name, name)
+    if name == "run":
+        handle = make_run(server.home)
+        path = f"run?run={handle.id}&key={handle.key}"
+    elif name.startswith("snapshot"):
+        shown = make_snapshot(server.home, tmp_path, Label("For everybody", "swimmer, nine", "A note"), published=True)
+        path = "snapshots" if name == "snapshots" else f"snapshots?snapshot={shown.id}&key={shown.key}"
     page = visit(f"{server.url}/{path}")
     settled(page)
-    live = name in {"home", "run"}
+    live = name in {"home", "run", "snapshot"}
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         if live:
