@@ -19,6 +19,7 @@ NAMES = (
     "dictionary",
     "memory",
     "exports",
+    "snapshots",
     "studies",
 )
 RIVALS = ("rivals", "rivals_sparseness")
