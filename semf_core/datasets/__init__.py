@@ -7,6 +7,7 @@ from semf_core.datasets.pictures import Digits, Faces, Olivetti, Patches
 from semf_core.datasets.planted import Genes, NoisyDictionary, Paatero, SparseCodes
 from semf_core.datasets.reading import Limits, Reading
 from semf_core.datasets.swimmer import Swimmer
+from semf_core.datasets.titles import Titles
 
 __all__ = [
     "DATASETS",
@@ -24,6 +25,7 @@ __all__ = [
     "Reading",
     "SparseCodes",
     "Swimmer",
+    "Titles",
     "load_bytes",
     "load_files",
     "load_path",

@@ -115,7 +115,7 @@ def test_a_cell_starts_a_run_of_its_model(service):
 
 
 def test_a_click_on_a_heat_map_names_its_cell(service):
-    axes = [{"path": "rank", "values": [3, 4]}, {"name": "k", "path": "y.0.k", "values": [1, 2]}, {"path": "seed", "range": [0, 3]}]
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "seed", "range": [0, 3]}]
     study = small(axes=axes, views=[{"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "k"}])
     drawing = study.views[0].draw(filled(service, study).table())
     markers = study_figures.figure_of(drawing, study.claim).data[1]

@@ -13,7 +13,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from semf_core.datasets import DATASETS, Digits, Faces, Genes, NoisyDictionary, Paatero, Patches, SparseCodes
+from semf_core.datasets import DATASETS, Digits, Faces, Genes, NoisyDictionary, Paatero, Patches, SparseCodes, Titles
 from semf_core.datasets.pictures import IMAGES, grey_picture
 from semf_core.metrics import frobenius_norm, hoyer_sparseness, snr_db
 from semf_core.parameters import InvalidInput, params_of
@@ -167,6 +167,15 @@ def test_file_source_passes_every_choice_on(tmp_path):
     d = source.load()
     np.testing.assert_allclose(d.data, M.T / 12)
     assert d.image_shape == (2, 2)
+
+
+def test_titles_are_counts_of_terms_with_a_subject_each():
+    dataset = Titles().load()
+    counts = dataset.data.toarray()
+    assert dataset.shape == (53, 48) and set(np.unique(counts)) <= {0, 1, 2}
+    assert (np.count_nonzero(counts, axis=1) >= 2).all() and counts.any(axis=0).all()
+    assert sorted(set(dataset.labels)) == ["garden", "kitchen", "music", "sky"]
+    assert Titles(least=1).load().shape[0] > 53 > Titles(least=3).load().shape[0]
 
 
 def test_olivetti_faces_are_fetched_or_refused_in_words(monkeypatch):

@@ -101,7 +101,7 @@ def test_a_finished_one_gives_its_factors_to_a_new_run(service):
     handle = service.start(tiny(max_iter=20))
     wait_for_state(service, handle.id, "finished")
     more = service.continue_from(service.save(handle.id).id)
-    wait_for_state(service, more.id, "paused")
+    wait_for(lambda: service.events(more.id))
     assert service.status(more.id).iterations == 0 and service.events(more.id)[0].kind == "fork"
     service.step(more.id, more.key, 3)
     wait_for(lambda: service.status(more.id).iterations == 3)
