@@ -11,7 +11,7 @@ from pages.ui.guard import guarded
 from pages.ui.params import plain, say_refusal
 from pages.ui.places import go
 from pages.ui.running import command, say_flash
-from pages.ui.study_views import atlas_view, choice_view
+from pages.ui.study_views import HELD_OUT, atlas_view, choice_view
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.studies import Progress, Study, builtin_names, builtin_sized, builtin_study
@@ -20,7 +20,7 @@ from semf_core.studies.views import Drawing
 ACROSS = 2
 OPENED, CLICKS = "semf_study", "semf_study_clicks"
 REFRESH_SECONDS = 2.0
-SIZES = {"quick": "Quick", "full": "The paper's size"}
+SIZES = {"quick": "Quick", "full": "Full size"}
 STATES = {
     "new": "Not started",
     "queued": "Waits for another study to finish",
@@ -166,11 +166,13 @@ def results(study_id: str, was_moving: bool) -> None:
         if not table.done.any():
             st.markdown("The first results appear here as soon as they are there.")
             return
-        for number, view in enumerate(study.views):
-            figure(study_id, view.draw(table), number)
         names = {a.name for a in study.axes}
-        if {"rank", "k"} <= names and "held_out_error" in table.columns:
+        chooses = {"rank", "k"} <= names and "held_out_error" in table.columns
+        if chooses:
             choice_view(study_id)
+        for number, view in enumerate(study.views):
+            if not (chooses and view == HELD_OUT):
+                figure(study_id, view.draw(table), number)
         if "factors" in study.keep and not progress.moving:
             atlas_view(study_id)
 
