@@ -18,7 +18,7 @@ from semf_core.studies import Progress, Study, builtin_names, builtin_sized, bui
 from semf_core.studies.views import Drawing
 
 ACROSS = 2
-OPENED, CLICKS = "semf_study", "semf_study_clicks"
+OPENED, CLICKS, CLICKED = "semf_study", "semf_study_clicks", "semf_study_clicked"
 REFRESH_SECONDS = 2.0
 SIZES = {"quick": "Quick", "full": "Full size"}
 STATES = {
@@ -113,6 +113,8 @@ def size_button(study: Study, words: str) -> None:
 
 
 def detail(study_id: str) -> None:
+    if CLICKED in st.session_state:
+        open_cell(study_id, st.session_state.pop(CLICKED))
     study = get_service().studies.study(study_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("All studies", icon=":material/arrow_back:", on_click=close_study)
@@ -213,7 +215,8 @@ def figure(study_id: str, drawing: Drawing, number: int) -> None:
     points = event["selection"]["points"] if event else []
     if points:
         st.session_state[CLICKS] = clicks + 1  # a fresh chart: coming back must not open the run again
-        open_cell(study_id, cell_of(points[0]))
+        st.session_state[CLICKED] = cell_of(points[0])
+        st.rerun()  # the whole page leaves; from inside a fragment the address would stay behind
     st.caption("Click a field to run its best cell on the Run page.")
 
 

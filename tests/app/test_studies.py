@@ -114,6 +114,16 @@ def test_a_cell_starts_a_run_of_its_model(service):
     assert status.spec.solver == store.study().cell(7).trial.model.solver and status.spec.rank == 4
 
 
+def test_a_clicked_cell_is_opened_by_the_whole_page(service):
+    store = filled(service, small())
+    page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
+    page.session_state[studying.OPENED] = store.id
+    page.session_state[studying.CLICKED] = 2
+    page.switch_page("studies.py").run()
+    assert not page.exception and "seed 2" in page.title[0].value
+    assert service.status(next(iter(page.session_state[session.RUNS]))).spec.seed == 2
+
+
 def test_a_click_on_a_heat_map_names_its_cell(service):
     axes = [{"path": "rank", "values": [3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "seed", "range": [0, 3]}]
     study = small(axes=axes, views=[{"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "k"}])
