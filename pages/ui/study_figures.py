@@ -14,7 +14,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9
 """Okabe and Ito's colours, which differ for colour-blind readers too."""
 MARGIN = {"l": 10, "r": 10, "t": 30, "b": 10}
 MANY_LABELS = 12
-MOST_MARKERS = 4000
 LOG_SPAN = 50.0
 """Positive numbers that span more than this ratio get a logarithmic axis."""
 
@@ -74,7 +73,7 @@ def _claimed(figure: go.Figure, drawing: Drawing, claim: Claim, bars: bool) -> N
                 y.append(value["value"])
                 names.append(s.label)
     if x:
-        marker = {"symbol": "diamond-open", "size": 11, "color": "#888888", "line": {"width": 2}}
+        marker = {"symbol": "diamond", "size": 12, "color": "white", "line": {"width": 2, "color": "black"}}
         diamonds = go.Scatter(x=x, y=y, mode="markers", name="reported in the paper", marker=marker, customdata=names)
         diamonds.hovertemplate = "paper: %{y:.4g}<br>%{customdata}<extra></extra>"
         figure.add_trace(diamonds)
@@ -97,7 +96,10 @@ def _axes(figure: go.Figure, drawing: Drawing, bars: bool) -> None:
 
 
 def heat_map(grid: Grid, drawing: Drawing) -> go.Figure:
-    """Colours with invisible markers all over them: clicks on markers are reported, those on colours are not."""
+    """Colours with invisible markers above them: clicks are reported for markers, not for colours.
+
+    The marker nearest to the pointer counts, however far it is, and that is the one of the field below the pointer.
+    """
     scale = {"zmin": 0.0, "zmax": 1.0} if drawing.rate else {}
     bar = {"title": drawing.title, "title_side": "right"}
     columns, rows = list(range(len(grid.x))), list(range(len(grid.y)))
@@ -105,30 +107,24 @@ def heat_map(grid: Grid, drawing: Drawing) -> go.Figure:
     figure = go.Figure([colours, _markers(grid, drawing)])
     figure.update_xaxes(title=drawing.x_title, tickvals=columns, ticktext=list(grid.x), range=[-0.5, len(columns) - 0.5])
     figure.update_yaxes(title=drawing.y_title, tickvals=rows, ticktext=list(grid.y), range=[-0.5, len(rows) - 0.5])
-    figure.update_layout(height=460, margin=MARGIN, dragmode=False)
+    figure.update_layout(height=460, margin=MARGIN, dragmode=False, hovermode="closest", hoverdistance=-1)
     return figure
 
 
 def _markers(grid: Grid, drawing: Drawing) -> go.Scatter:
-    """As many markers in each field as there may be in all, each with the number of the field's cell."""
+    """One in the middle of each field, with the number of its cell."""
     places = [(i, j) for j in range(len(grid.y)) for i in range(len(grid.x)) if grid.cells[j, i] >= 0]
-    side = int(np.clip(np.sqrt(MOST_MARKERS / max(1, len(places))), 1, 7))
-    steps = (np.arange(side) + 0.5) / side - 0.5
-    spread = [(i, j, i + dx, j + dy) for i, j in places for dx in steps for dy in steps]
-    words = {
-        (i, j): f"{drawing.x_title} = {grid.x[i]}, {drawing.y_title} = {grid.y[j]}: "
-        f"{grid.middle[j, i]:.4g} ({grid.counts[j, i]} runs)"
-        for i, j in places
-    }
+    names = [f"{drawing.x_title} = {grid.x[i]}, {drawing.y_title} = {grid.y[j]}" for i, j in places]
+    values = [f"{grid.middle[j, i]:.4g} ({grid.counts[j, i]} runs)" for i, j in places]
     return go.Scatter(
-        x=[x for _, _, x, _ in spread],
-        y=[y for _, _, _, y in spread],
+        x=[i for i, _ in places],
+        y=[j for _, j in places],
         mode="markers",
         marker={"symbol": "square", "size": 20, "opacity": 0},
         selected={"marker": {"opacity": 0}},
         unselected={"marker": {"opacity": 0}},
-        customdata=[int(grid.cells[j, i]) for i, j, _, _ in spread],
-        text=[words[i, j] for i, j, _, _ in spread],
+        customdata=[int(grid.cells[j, i]) for i, j in places],
+        text=[f"{name}: {value}" for name, value in zip(names, values, strict=True)],
         hovertemplate="%{text}<extra></extra>",
         showlegend=False,
     )

@@ -8,17 +8,20 @@ import streamlit as st
 
 from pages.ui import presets, session, study_figures
 from pages.ui.guard import guarded
-from pages.ui.params import plain, say_refusal
+from pages.ui.params import note, plain, say_refusal
 from pages.ui.places import go
 from pages.ui.running import command, say_flash
 from pages.ui.study_views import HELD_OUT, atlas_view, choice_view
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.studies import Progress, Study, builtin_names, builtin_sized, builtin_study
+from semf_core.studies.best import Setting
+from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import Drawing
 
 ACROSS = 2
 OPENED, CLICKS, CLICKED = "semf_study", "semf_study_clicks", "semf_study_clicked"
+SHOWN = "semf_study_shown"
 REFRESH_SECONDS = 2.0
 SIZES = {"quick": "Quick", "full": "Full size"}
 STATES = {
@@ -164,7 +167,7 @@ def results(study_id: str, was_moving: bool) -> None:
         if was_moving and not progress.moving:
             st.rerun()
         show_progress(progress)
-        study, table = studies.study(study_id), studies.table(study_id)
+        study, table = studies.study(study_id), shown_table(study_id, progress)
         if not table.done.any():
             st.markdown("The first results appear here as soon as they are there.")
             return
@@ -177,6 +180,17 @@ def results(study_id: str, was_moving: bool) -> None:
                 figure(study_id, view.draw(table), number)
         if "factors" in study.keep and not progress.moving:
             atlas_view(study_id)
+
+
+def shown_table(study_id: str, progress: Progress) -> ResultTable:
+    """The results to draw. While more come, a chart is drawn anew only for every tenth of them: each time it is built afresh."""
+    known = st.session_state.get(SHOWN)
+    step = max(1, progress.total // 10)
+    if progress.moving and known and known[0] == study_id and 0 < known[1] <= progress.done < known[1] + step:
+        return known[2]
+    table = get_service().studies.table(study_id)
+    st.session_state[SHOWN] = (study_id, progress.done, table)
+    return table
 
 
 def show_progress(progress: Progress) -> None:
@@ -204,7 +218,7 @@ def figure(study_id: str, drawing: Drawing, number: int) -> None:
     study = get_service().studies.study(study_id)
     drawn = study_figures.figure_of(drawing, study.claim)
     st.subheader(drawing.title, anchor=False)
-    st.caption(drawing.view.title)
+    note(drawing.view.title)
     words = study_figures.in_words(drawing)
     if drawing.grid is None:
         st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, key=f"view-{study_id}-{number}")
@@ -217,7 +231,7 @@ def figure(study_id: str, drawing: Drawing, number: int) -> None:
         st.session_state[CLICKS] = clicks + 1  # a fresh chart: coming back must not open the run again
         st.session_state[CLICKED] = cell_of(points[0])
         st.rerun()  # the whole page leaves; from inside a fragment the address would stay behind
-    st.caption("Click a field to run its best cell on the Run page.")
+    note("Click a field to run its best cell on the Run page.")
 
 
 def cell_of(point: Any) -> int:
@@ -260,14 +274,21 @@ def best() -> None:
         st.markdown("No study has results yet.")
         return
     for number, setting in enumerate(found):
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            value = setting.judged.value
-            score = f"{value:.0%}" if setting.judged_rate else f"{value:.4g}"
-            penalties = f", α₀ = {setting.alpha0:g}, β₀ = {setting.beta0:g}" if setting.alpha0 is not None else ""
-            st.markdown(
-                f"**{plain(setting.data)}** · {plain(setting.judged_by)} {score} over {setting.judged.runs} runs  \n"
-                f"{plain(', '.join(setting.labels.values()))} (rank {setting.rank}{penalties})  \n:small[{plain(setting.study)}]"
-            )
-            if st.button("Open in Model", key=f"best-{number}", icon=":material/tune:"):
+        with st.container(border=True):
+            words, button = st.columns([4, 1], vertical_alignment="center")
+        with words:
+            st.markdown(setting_words(setting))
+        with button:
+            if st.button("Open in Model", key=f"best-{number}", icon=":material/tune:", width="stretch"):
                 session.set_spec(setting.spec)
                 go("model")
+
+
+def setting_words(setting: Setting) -> str:
+    """Data, score, what was set, and the study it comes from."""
+    value, labels = setting.judged.value, ", ".join(f"{name} {label}" for name, label in setting.labels.items())
+    score = f"{value:.0%}" if setting.judged_rate else f"{value:.4g}"
+    penalties = f", α₀ = {setting.alpha0:g}, β₀ = {setting.beta0:g}" if setting.alpha0 is not None else ""
+    head = f"**{plain(setting.data)}**: {plain(setting.judged_by)} {score} over {setting.judged.runs} runs"
+    sets = f"rank {setting.rank}{penalties}; X: {plain(setting.x)}; Y: {plain(setting.y)}"
+    return f"{head}  \n{plain(labels)}  \n:small[{sets}]  \n:small[{plain(setting.study)}]"

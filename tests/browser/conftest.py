@@ -25,6 +25,7 @@ from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from semf_core.snapshots.store import SnapshotHandle, SnapshotStore
 from semf_core.solvers import ADMM, Limits
+from semf_core.studies import Finished, Study, StudyStore
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = "/usr/bin/chromium"
@@ -141,6 +142,16 @@ def make_run(home: Path, spec: ModelSpec = ENDLESS) -> RunHandle:
     handle = other.start(spec, paused=True)
     other.close()
     return handle
+
+
+def make_study(home: Path) -> StudyStore:
+    """A finished study with a heat map, its numbers made up."""
+    axes = [{"name": f"{p}₀", "path": f"solver.{q}0", "values": [0.1, 1]} for p, q in (("α", "alpha"), ("β", "beta"))]
+    form = {"title": "Clicked", "base": SHORT.to_dict(), "axes": axes, "measures": ["relative_error"]}
+    form["views"] = [{"name": "heat_map", "measure": "relative_error", "x": "α₀", "by": "β₀"}]
+    store = StudyStore.create(Study.from_dict(form), home)
+    store.record([Finished(n, {"relative_error": 0.1 * n}, 0.1) for n in range(4)])
+    return store
 
 
 def make_snapshot(home: Path, folder: Path, label: Label, published: bool = False) -> SnapshotHandle:

@@ -6,9 +6,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from semf_core.snapshots.label import Label
-from tests.browser.conftest import make_run, make_snapshot
+from tests.browser.conftest import make_run, make_snapshot, make_study
 
-PAGES = {"": "Home", "data": "Data", "model": "Model", "run": "Run", "snapshots": "Snapshots"}
+PAGES = {"": "Home", "data": "Data", "model": "Model", "run": "Run", "studies": "Studies", "snapshots": "Snapshots"}
 
 
 def settled(page):
@@ -20,7 +20,7 @@ def settled(page):
 
 def test_cold_links_open_their_pages(fresh_server, visit):
     """The very first visit to a server is to a page deep inside; every link works in a browser that knows nothing."""
-    for path in ("run", "snapshots", "model", "data", ""):
+    for path in ("run", "studies", "snapshots", "model", "data", ""):
         page = visit(f"{fresh_server.url}/{path}")
         page.wait_for_selector("h1")
         page.wait_for_function(f"document.title === '{PAGES[path]} · SeMF Studio'")
@@ -54,18 +54,22 @@ UNFOLD = {"data": refuse_a_file, "model": open_everything, "run": follow_a_dead_
 """What a page shows only after somebody has done something."""
 
 
-@pytest.mark.parametrize("name", ["home", "data", "model", "run", "snapshots", "snapshot"])
+@pytest.mark.parametrize("name", ["home", "data", "model", "run", "studies", "study", "snapshots", "snapshot"])
 def test_both_themes_for_everybody_and_on_a_phone(server, visit, name, tmp_path):
     path = {"home": ""}.get(name, name)
     if name == "run":
         handle = make_run(server.home)
         path = f"run?run={handle.id}&key={handle.key}"
+    elif name == "study":
+        path = f"studies?study={make_study(server.home).id}"
     elif name.startswith("snapshot"):
         shown = make_snapshot(server.home, tmp_path, Label("For everybody", "swimmer, nine", "A note"), published=True)
         path = "snapshots" if name == "snapshots" else f"snapshots?snapshot={shown.id}&key={shown.key}"
     page = visit(f"{server.url}/{path}")
     settled(page)
     live = name in {"home", "run", "snapshot"}
+    if name == "study":
+        page.wait_for_selector(".js-plotly-plot .heatmaplayer")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         if live:
@@ -103,3 +107,16 @@ def too_wide(page):
                 && !e.closest('[data-testid=stDataFrame], pre, .stTable, .katex, .js-plotly-plot, [data-baseweb=tab-list]');
         }).map(e => e.tagName + '.' + e.className).slice(0, 5)"""
     )
+
+
+def test_a_click_on_a_heat_map_opens_that_run(server, visit):
+    page = visit(f"{server.url}/studies?study={make_study(server.home).id}")
+    page.wait_for_selector(".js-plotly-plot .heatmaplayer")
+    settled(page)
+    box = page.locator(".js-plotly-plot").first.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.4 * box["height"])
+    page.get_by_text("α₀ = 0.1, β₀ = 1: 0.1").wait_for()
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_url("**/run?run=*")
+    page.get_by_role("heading", name="Clicked").wait_for()
