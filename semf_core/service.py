@@ -32,6 +32,7 @@ from semf_core.snapshots.label import Label
 from semf_core.snapshots.laying import copy_history
 from semf_core.snapshots.resolving import snapshot_source
 from semf_core.snapshots.store import SnapshotHandle
+from semf_core.studies.service import Studies
 
 __all__ = ["QueueStatus", "RunHandle", "RunStatus", "Service", "SnapshotHandle", "check_visitors_source", "get_service"]
 
@@ -55,6 +56,7 @@ class Service(Looking):
         reading = flag_from_env("SEMF_READ_ONLY") if read_only is None else read_only
         super().__init__(Path(home) if home is not None else default_home(), slots, local_files, reading)
         self.gallery = Gallery(self._snapshots, self._may_write)
+        self.studies = Studies(self.home, self._may_write, None if local_files else check_visitors_source)
 
     def _may_write(self) -> None:
         """The one place that keeps a server for showing results from changing anything."""

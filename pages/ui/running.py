@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import memory, saving, session
-from pages.ui.params import say_refusal, sentence
+from pages.ui.params import note, say_refusal, sentence
 from pages.ui.places import go, link
 from pages.ui.words import state_words
 from semf_core.parameters import InvalidInput
@@ -243,4 +243,4 @@ def certificate(status: RunStatus) -> None:
     if rows:
         st.table(rows, border="horizontal")
     feasible = result.certificate.feasible
-    st.caption("U and V satisfy every constraint." if feasible else "A constraint is violated by more than rounding.")
+    note("U and V satisfy every constraint." if feasible else "A constraint is violated by more than rounding.")

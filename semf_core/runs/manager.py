@@ -42,6 +42,8 @@ class Active:
     worker: WorkerProcess | None = None
     order: dict[str, Any] | None = None
     """What it waits to do."""
+    stepping: bool = False
+    """It iterates for a given number of steps only."""
     answers: int = 0
     refusal: InvalidInput | None = None
 
@@ -118,6 +120,10 @@ class Manager:
         """Go on from the checkpoint, to the end or for some iterations."""
         with self._command(run_id) as active:
             state = active.meta.state
+            if state == "running" and active.stepping and budget is None:
+                active.stepping = False
+                self._amend(active, budget=None)
+                return
             if state in {"running", "queued"}:
                 raise InvalidInput("run", f"is already {state}")
             if state == "finished":
@@ -239,6 +245,7 @@ class Manager:
         order, active.worker, active.order = active.order or {}, worker, None
         known = {"run": run_id, "folder": str(active.folder.path), "edition": active.meta.edition, "fresh": False}
         worker.send({"order": "work", **known, **order})
+        active.stepping = order.get("budget") is not None
         if order.get("budget", 0) != 0:
             self._set(active, state="running", message="")
 

@@ -58,10 +58,11 @@ def test_control_needs_the_key_and_looking_does_not(service, paused, key):
     assert paused.key not in RunFolder(service.home / "runs" / paused.id).meta.read_text() + repr(status) + repr(paused)
 
 
-def test_play_right_after_a_step_goes_on(service, paused):
-    service.step(paused.id, paused.key, 3000)  # short enough for an errand, long enough to be under way
+@pytest.mark.parametrize("steps", [50, 500_000], ids=["an errand", "a slot of its own"])
+def test_play_right_after_a_step_goes_on(service, paused, steps):
+    service.step(paused.id, paused.key, steps)
     service.resume(paused.id, paused.key)
-    wait_for_iterations(service, paused.id, 4000)
+    wait_for_iterations(service, paused.id, 1000)
     assert service.status(paused.id).state == "running"
 
 

@@ -26,6 +26,7 @@ class Outcome:
     run: Run
     U: Array
     V: Array
+    cpu_seconds: float = 0.0
 
     @property
     def norm(self) -> float:

@@ -31,6 +31,17 @@ class Seconds(Measure):
 
 @MEASURES.register
 @dataclass(frozen=True, eq=False)
+class ProcessorSeconds(Measure):
+    """Processor time of the run, which other programs on the machine do not lengthen."""
+
+    name, title, unit, better = "cpu_seconds", "Processor time", "s", "low"
+
+    def value(self, outcome: Outcome) -> float | None:
+        return outcome.cpu_seconds
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
 class Starts(Measure):
     """Starting points that were used."""
 
