@@ -99,7 +99,7 @@ def ready_made() -> None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plan.title}.** {plan.watch}", width="stretch")
             st.button("Compare them", key=f"ready-{name}", type="primary", icon=":material/play_arrow:",
-                      on_click=start, args=(plan.models, True))  # fmt: skip
+                      disabled=get_service().read_only, on_click=start, args=(plan.models, True))  # fmt: skip
 
 
 def choosing(run_ids: Sequence[str]) -> None:
@@ -124,9 +124,11 @@ def _algorithms() -> None:
     key = "compare.algorithms"
     chosen = st.multiselect("Algorithms with their default options", list(titles), format_func=titles.get, key=key)
     with st.container(horizontal=True):
-        st.button("Start them", key="compare.start", icon=":material/play_arrow:", disabled=not chosen, on_click=_start_chosen)
+        off = get_service().read_only
+        st.button("Start them", key="compare.start", icon=":material/play_arrow:", on_click=_start_chosen,
+                  disabled=off or not chosen)  # fmt: skip
         st.button("Start the current model", key="compare.model", icon=":material/tune:", on_click=start, args=([spec],),
-                  help=f"{spec.solver.title} with the options and constraints of the Model page.")  # fmt: skip
+                  disabled=off, help=f"{spec.solver.title} with the options and constraints of the Model page.")  # fmt: skip
 
 
 def _start_chosen() -> None:
