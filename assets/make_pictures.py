@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 
@@ -11,8 +10,8 @@ from PIL import Image, ImageDraw
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pages.ui import images  # noqa: E402
 from semf_core.model import preset, preset_names  # noqa: E402
+from semf_core.pictures import basis  # noqa: E402
 from semf_core.scores import model_groups  # noqa: E402
 
 SIZE = (480, 300)
@@ -25,14 +24,10 @@ def picture(name: str) -> Image.Image:
     spec = preset(name)
     dataset = spec.dataset.load()
     U, *_ = spec.run(dataset).finish().factors()
-    montage = images.basis(U, dataset.image_shape, model_groups(spec.y_set))
-    drawn = Image.open(io.BytesIO(images.decoded(montage.url))).convert("RGBA")
-    scale = min((SIZE[0] - MARGIN) / drawn.width, (SIZE[1] - MARGIN) / drawn.height)
-    size = (int(drawn.width * scale), int(drawn.height * scale))
-    # Large pixels first, then down to size: cells of fractional width keep sharp edges.
-    drawn = drawn.resize((drawn.width * 8, drawn.height * 8), Image.Resampling.NEAREST).resize(size, Image.Resampling.BOX)
+    montage = basis(U, dataset.image_shape, model_groups(spec.y_set))
+    drawn = montage.fitted(SIZE[0] - MARGIN, SIZE[1] - MARGIN)
     canvas = Image.new("RGBA", SIZE, (*GROUND, 255))
-    canvas.alpha_composite(drawn, ((SIZE[0] - size[0]) // 2, (SIZE[1] - size[1]) // 2))
+    canvas.alpha_composite(drawn, ((SIZE[0] - drawn.width) // 2, (SIZE[1] - drawn.height) // 2))
     return canvas.convert("RGB").quantize(64)
 
 

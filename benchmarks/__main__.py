@@ -7,7 +7,20 @@ import sys
 
 from benchmarks.common import REPOSITORY, machine, parser
 
-NAMES = ("iteration", "swimmer", "penalties", "orl", "nmf", "reverse_convex", "memory")
+NAMES = (
+    "iteration",
+    "swimmer",
+    "penalties",
+    "orl",
+    "nmf",
+    "sparse_nmf",
+    "csmf",
+    "reverse_convex",
+    "memory",
+    "exports",
+)
+RIVALS = ("rivals", "rivals_sparseness")
+"""Those that need the packages of others."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -18,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     flags = ["--quick"] if chosen.quick else []
     tasks = [(name, flags) for name in NAMES]
     if chosen.peers:
-        tasks.append(("rivals", [*flags, "--peers", chosen.peers]))
+        tasks += [(name, [*flags, "--peers", chosen.peers]) for name in RIVALS]
     failed, missed = [], 0
     for name, arguments in tasks:
         command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]

@@ -73,11 +73,17 @@ def best_alternating(functions: Sequence[Callable[[], object]], repeats: int) ->
 
 def orl() -> tuple[Array, str]:
     """The ORL faces in [0, 1] where they are at hand, else a smooth matrix of the same size; and which it is."""
-    file = REPOSITORY.parent / "shared" / "data" / "orl_faces.npz"
+    return stored_faces("orl_faces", "ORL", ORL_SHAPE, 60)
+
+
+def stored_faces(name: str, title: str, shape: tuple[int, int], rank: int) -> tuple[Array, str]:
+    """Faces of a file of the shared data, divided by 255, or a stand-in of this shape and rank; and a sentence on it."""
+    file = REPOSITORY.parent / "shared" / "data" / f"{name}.npz"
+    size = f"{shape[0]}×{shape[1]}"
     if file.exists():
         with np.load(file) as stored:
-            return stored["data"] / 255.0, "Data: ORL faces, 10304×400, divided by 255."
-    return smooth_matrix(ORL_SHAPE, 60, 0), "Data: synthetic stand-in for ORL (smooth, nonnegative, 10304×400)."
+            return stored["data"] / 255.0, f"Data: {title} faces, {size}, divided by 255."
+    return smooth_matrix(shape, rank, 0), f"Data: synthetic stand-in for {title} (smooth, nonnegative, {size})."
 
 
 def is_real(remark: str) -> bool:

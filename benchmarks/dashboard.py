@@ -25,6 +25,21 @@ window.semf = { frames: 0, dimmed: 0, missing: 0, moved: null, drawn: null, pres
   let start = null;
   const number = () => Number(document.querySelector(".semf-iteration")?.textContent.replace(/\\D/g, "") || 0);
   const points = () => document.querySelector(".semf-plot")?.data?.[1].x.length ?? 0;
+  // Where the pixels of the curve ‖M−UV‖ are on a canvas (Home, and Run until plotly.js is there): nothing else is blue.
+  const curve = (root) => {
+    const canvas = root.querySelector("canvas");
+    if (!canvas?.width) return "";
+    const small = document.createElement("canvas");
+    Object.assign(small, { width: 200, height: 120 });
+    const pen = small.getContext("2d");
+    pen.drawImage(canvas, 0, 0.08 * canvas.height, canvas.width, 0.8 * canvas.height, 0, 0, 200, 120);
+    const { data } = pen.getImageData(0, 0, 200, 120);
+    let found = "";
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] > 100 && data[i + 2] > data[i] + 100) found += `${i},`;
+    }
+    return found;
+  };
   const opacity = (node) => (node ? Number(getComputedStyle(node).opacity) * opacity(node.parentElement) : 1);
   document.addEventListener("click", (event) => {
     if (/(Play|Run)$/.test(event.target.closest("button")?.innerText.trim())) {
@@ -39,13 +54,14 @@ window.semf = { frames: 0, dimmed: 0, missing: 0, moved: null, drawn: null, pres
       seen.dimmed += opacity(root) < 0.99;
       seen.missing += [...root.querySelectorAll("img[src]")].some((i) => i.complete && !i.naturalWidth);
       const iteration = number();
-      const visible = root.querySelector(".semf-sketch") || points() > 0;
-      if (iteration && visible) {
-        start ??= iteration;
-        if (iteration !== start) seen.moved ??= now;
+      if (seen.moved === null) {
+        const line = curve(root);
+        if (line) start ??= line;
+        if (start && line !== start) seen.moved = now;
       }
       if (root.dataset.drawn) seen.drawn ??= now;
-      if (seen.pressed && iteration && points() && !root.classList.contains("semf-compact")) seen.first ??= now;
+      const fresh = seen.pressed && seen.first === null && !root.classList.contains("semf-compact");
+      if (fresh && iteration && (points() || curve(root))) seen.first = now;
     }
     requestAnimationFrame(look);
   };

@@ -21,7 +21,7 @@ with guarded():
     demo = service.demo_run(DEMO)
     with st.container(border=True):
         st.markdown("**The Swimmer: 256 stick figures.** Nobody tells it the 17 parts: watch a torso and four limbs appear.")
-        live_view(demo, service.status(demo).state, compact=True, autoplay=True, key="home-live")
+        live_view(service.status(demo), compact=True, autoplay=True, key="home-live")
         if st.button("Open this run", icon=":material/open_in_full:"):
             go("run", run=demo)
     presets.cards()

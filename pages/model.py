@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import constraints, modelling, params, places, running, session
+from pages.ui import algorithms, constraints, modelling, params, places, running, session
 from pages.ui.guard import guarded
 from semf_core.parameters import InvalidInput
 
@@ -28,7 +28,7 @@ with guarded():
     st.html(modelling.FORMULAS)
     st.markdown(
         "Say what the factors must look like. Every constraint is enforced on the answer, not merely encouraged. "
-        "Formulas count from 1, fields from 0."
+        "Rows, columns and groups are counted from 1, as in the formulas; the JSON and Python below count from 0."
     )
     if running.EDITING in st.session_state:
         st.info("You are changing the model of a run. Go back to it to continue with the change.", icon=":material/edit:")
@@ -46,14 +46,12 @@ with guarded():
             modelling.rank_and_seed()
             with formula:
                 data_line(loaded)
-        (m, n), p = loaded.dataset.shape, session.spec().rank
-        left, right = st.columns(2, gap="medium")
-        with left:
-            wrong_x = constraints.stack(constraints.Factor("X", (m, p), loaded))
-        with right:
-            wrong_y = constraints.stack(constraints.Factor("Y", (p, n), loaded))
-        ready = wrong_x is None and wrong_y is None
-        if ready:
+        with st.container(border=True):
+            takes_sets = algorithms.choose()
+            if not takes_sets:
+                algorithms.own_structure(loaded.dataset.shape)
+        ready = constraints.stacks(loaded) if takes_sets else True
+        if ready and takes_sets:
             modelling.warn_of_scale()
         modelling.options()
         with top:

@@ -1,4 +1,4 @@
-"""The command line: python -m semf_core run | presets | sets | datasets."""
+"""The command line: python -m semf_core run | study | studies | presets | sets | solvers | datasets."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ import numpy as np
 from tqdm import tqdm
 
 from semf_core.api import SEED, THREADS
-from semf_core.datasets import DATASETS, Dataset, DatasetSource
+from semf_core.datasets import DATASETS, Dataset, source_from_word
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.parameters import InvalidInput, Param, params_of
 from semf_core.result import Result, make_result
 from semf_core.scores import truth_scores
 from semf_core.sets import SETS
-from semf_core.solvers import ADMM, COLUMNS, Limits, Run
+from semf_core.solvers import ADMM, COLUMNS, SOLVERS, Limits, Run, Solver
+from semf_core.studies.command import add_commands as add_study_commands
 from semf_core.threads import blas_threads
 
 
@@ -59,19 +60,21 @@ def _parser() -> argparse.ArgumentParser:
         "--x", action="extend", nargs="+", metavar="SET", help="constraints on X, e.g. nonnegative sparse:k=17,columns=16"
     )
     run.add_argument("--y", action="extend", nargs="+", metavar="SET", help="constraints on Y, e.g. sparse:k=5,axis=column")
+    run.add_argument("--solver", metavar="SOLVER", help="another algorithm, e.g. nmf-mu; its options as name:option=value,…")
     run.add_argument("--seed", help=SEED.help)
     run.add_argument("--dtype", choices=("float32", "float64"), help="precision")
     run.add_argument("--threads", default="1", help=THREADS.help)
     run.add_argument("--out", metavar="FILE", help="store factors and history as NPZ")
     run.add_argument("--json", action="store_true", help="print one JSON object")
-    for title, cls in (("limits", Limits), ("solver", ADMM)):
+    for title, cls in (("limits", Limits), ("options of SeMF", ADMM)):
         group = run.add_argument_group(title)
         for p in params_of(cls):
             group.add_argument(_flag(p), dest=p.name, metavar=p.kind.upper(), help=_help(p))
-    for name, describe in (("presets", _presets), ("sets", _sets), ("datasets", _datasets)):
+    for name, describe in (("presets", _presets), ("sets", _sets), ("solvers", _solvers), ("datasets", _datasets)):
         listing = commands.add_parser(name, help=f"list the {name}")
         listing.add_argument("--json", action="store_true", help="print a JSON list")
         listing.set_defaults(command=_listing(describe))
+    add_study_commands(commands)
     return parser
 
 
@@ -125,11 +128,11 @@ def _spec(options: argparse.Namespace) -> ModelSpec:
     else:
         if options.rank is None:
             raise InvalidInput("rank", "say how many components to find with --rank R")
-        spec = ModelSpec(_source(options.data), rank=_integer("rank", options.rank))
-    changes: dict[str, Any] = {
-        "solver": _changed(spec.solver, options) if isinstance(spec.solver, ADMM) else spec.solver,
-        "limits": _changed(spec.limits, options),
-    }
+        spec = ModelSpec(source_from_word(options.data), rank=_integer("rank", options.rank))
+    solver = SOLVERS.parse(options.solver) if options.solver else spec.solver
+    changes: dict[str, Any] = {"solver": _tuned(solver, options), "limits": _changed(spec.limits, options)}
+    if not solver.takes_sets and spec.solver.takes_sets:
+        changes |= {"x": (), "y": ()}
     if options.rank is not None:
         changes["rank"] = _integer("rank", options.rank)
     for name in ("x", "y"):
@@ -147,16 +150,19 @@ def _integer(name: str, text: str) -> int:
     return int(Param("integer", None, name=name, low=1).parse(text))
 
 
+def _tuned(solver: Solver, options: argparse.Namespace) -> Solver:
+    """SeMF's options are flags; those of any other algorithm stand behind its name."""
+    if isinstance(solver, ADMM):
+        return _changed(solver, options)
+    for p in params_of(ADMM):
+        if getattr(options, p.name) is not None:
+            raise InvalidInput(p.name, f"is an option of SeMF; write others as --solver {solver.name}:option=value")
+    return solver
+
+
 def _changed(value: Any, options: argparse.Namespace) -> Any:
     given = {p.name: p.parse(getattr(options, p.name)) for p in params_of(type(value)) if getattr(options, p.name) is not None}
     return dataclasses.replace(value, **given)
-
-
-def _source(word: str) -> DatasetSource:
-    """A built-in set by name, otherwise a file."""
-    if word.partition(":")[0] in DATASETS.names() and not Path(word).exists():
-        return DATASETS.parse(word)
-    return DATASETS.build({"name": "file", "path": word})
 
 
 def summarise(spec: ModelSpec, dataset: Dataset, result: Result) -> dict[str, Any]:
@@ -233,6 +239,10 @@ def _presets() -> list[dict[str, Any]]:
 
 def _sets() -> list[dict[str, Any]]:
     return [_described(cls) for cls in SETS]
+
+
+def _solvers() -> list[dict[str, Any]]:
+    return [{**_described(cls), "enforces": cls.enforces, "encourages": cls.encourages} for cls in SOLVERS]
 
 
 def _datasets() -> list[dict[str, Any]]:

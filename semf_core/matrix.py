@@ -60,6 +60,10 @@ class DataMatrix:
         """The smallest observed entry."""
         raise NotImplementedError
 
+    def squares(self) -> tuple[Array, Array]:
+        """The sum of squares of every row and of every column."""
+        raise NotImplementedError
+
     def _norm_squared(self) -> float:
         raise NotImplementedError
 
@@ -113,6 +117,13 @@ class DenseMatrix(DataMatrix):
     def minimum(self) -> float:
         return min(float(block.min()) for _, block in self.blocks())
 
+    def squares(self) -> tuple[Array, Array]:
+        rows, columns = np.empty(self.shape[0], self.dtype), np.zeros(self.shape[1], self.dtype)
+        for part, block in self.blocks():
+            rows[part] = np.einsum("ij,ij->i", block, block)
+            columns += np.einsum("ij,ij->j", block, block)
+        return rows, columns
+
     def _norm_squared(self) -> float:
         return sum(float(np.vdot(block, block)) for _, block in self.blocks())
 
@@ -151,6 +162,10 @@ class SparseMatrix(DataMatrix):
 
     def minimum(self) -> float:
         return float(self.array.min())
+
+    def squares(self) -> tuple[Array, Array]:
+        square = self.array.multiply(self.array)
+        return np.asarray(square.sum(axis=1)), np.asarray(square.sum(axis=0))
 
     def _norm_squared(self) -> float:
         return float(np.vdot(self.array.data, self.array.data))

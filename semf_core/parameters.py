@@ -18,19 +18,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from semf_core.refusals import InvalidInput
+
 REQUIRED: Any = dataclasses.MISSING
-
-
-class InvalidInput(ValueError):
-    """A refusal that names the field at fault and says what to do."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(f"{field}: {message}")
-        self.field = field
-        self.message = message
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.field, self.message)
 
 
 @dataclass(frozen=True)
@@ -45,9 +35,16 @@ class Param:
     open_high: bool = False
     choices: tuple[str, ...] = ()
     optional: bool = False
+    index: bool = False
+    """A whole number that is the place of a row or column; 0 is the first."""
     symbol: str = ""
     help: str = ""
     name: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Its value is made of indices."""
+        return self.index or self.kind in {"indices", "groups"}
 
     @property
     def required(self) -> bool:
@@ -59,19 +56,19 @@ class Param:
             return None
         return _CHECKS[self.kind](self, value)
 
-    def parse(self, text: str) -> Any:
-        """Read the command-line spelling: numbers, true/false, 0-3+7, 0-3|4-7, or JSON."""
+    def parse(self, text: str, origin: int = 0) -> Any:
+        """Read the command-line spelling: numbers, true/false, 0-3+7, 0-3|4-7, or JSON; indices count from `origin`."""
         text = text.strip()
         if self.optional and text.lower() in {"none", "all", ""}:
             return None
         if self.kind == "text" or self.kind == "choice":
             return self.check(text)
         if text.startswith(("[", "{", '"')):
-            return self.check(_json(self, text))
+            return self.check(_from_zero(self, _json(self, text), origin))
         if self.kind == "groups":
-            return self.check([_index_run(self, part) for part in text.split("|")])
+            return self.check(_from_zero(self, [_index_run(self, part, origin) for part in text.split("|")], origin))
         if self.kind == "indices":
-            return self.check(_index_run(self, text))
+            return self.check(_from_zero(self, _index_run(self, text, origin), origin))
         if self.kind in {"integers", "numbers"}:
             parts = re.split(r"(?<![eE])\+|\|", text)  # the plus of 1e+3 joins nothing
             return self.check([_number(self, part) for part in parts] if len(parts) > 1 else _number(self, text))
@@ -80,10 +77,10 @@ class Param:
             if lowered not in {"true", "false", "yes", "no", "1", "0"}:
                 raise self.refuse(f"must be true or false, not {text!r}")
             return lowered in {"true", "yes", "1"}
-        return self.check(_number(self, text))
+        return self.check(_from_zero(self, _number(self, text), origin))
 
-    def refuse(self, sentence: str) -> InvalidInput:
-        return InvalidInput(self.name, sentence)
+    def refuse(self, sentence: str, **indices: int) -> InvalidInput:
+        return InvalidInput(self.name, sentence, **indices)
 
     def in_range(self, value: float) -> bool:
         return not (
@@ -200,13 +197,24 @@ def _json(p: Param, text: str) -> Any:
         raise p.refuse(f"is not valid JSON ({error})") from None
 
 
-def _index_run(p: Param, text: str) -> list[int]:
+def _from_zero(p: Param, value: Any, origin: int) -> Any:
+    """Indices that somebody counted from `origin`, counted from 0."""
+    if isinstance(value, list):
+        return [_from_zero(p, v, origin) for v in value]
+    if not p.counts or not isinstance(value, int) or isinstance(value, bool):
+        return value
+    if value < origin:
+        raise p.refuse(f"must count from {origin}, not from {value}")
+    return value - origin
+
+
+def _index_run(p: Param, text: str, origin: int = 0) -> list[int]:
     """0-3+7 → 0, 1, 2, 3, 7."""
     indices: list[int] = []
     for part in text.replace(" ", "").split("+"):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
         if not match:
-            raise p.refuse(f"cannot read {part!r}; write indices like 0-3+7")
+            raise p.refuse(f"cannot be read at {part!r}; write indices like {origin}-{origin + 3}+{origin + 7}")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise p.refuse(f"the run {part} goes down; write {last}-{first}")
@@ -294,7 +302,8 @@ def _groups(p: Param, value: Any) -> tuple[tuple[int, ...], ...]:
     seen: set[int] = set()
     for group in groups:
         if not seen.isdisjoint(group):
-            raise p.refuse(f"the groups overlap: index {min(seen & set(group))} is in more than one of them")
+            twice = "overlap: index {index} is in more than one of them (counted from {origin})"
+            raise p.refuse(twice, index=min(seen & set(group)))
         seen.update(group)
     return groups
 

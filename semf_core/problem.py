@@ -93,7 +93,7 @@ def _check_shape(factor: str, s: StructureSet, shape: tuple[int, int]) -> None:
     try:
         s.check_shape(shape)
     except InvalidInput as error:
-        raise InvalidInput(f"{factor} {error.field}", error.message) from None
+        raise error.about(f"{factor} {error.field}") from None
 
 
 def _checked_factor(name: str, factor: Any, shape: tuple[int, int]) -> Array | None:

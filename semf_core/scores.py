@@ -26,3 +26,12 @@ def truth_scores(dataset: Dataset, U: np.ndarray, y_set: StructureSet) -> dict[s
 def model_groups(y_set: StructureSet) -> tuple[tuple[int, ...], ...] | None:
     """The partition of the components that a model imposes, if it does."""
     return next((s.groups for s in members_of(y_set) if isinstance(s, GroupSparse) and s.axis == "column"), None)
+
+
+def truth_words(scores: dict[str, Any]) -> list[dict[str, Any]]:
+    """Badges: what agrees with the ground truth, and whether all of it does."""
+    badges = []
+    for found, total, text in (("parts_found", "parts_total", "parts found"), ("groups_correct", "groups_total", "groups right")):
+        if scores.get(found) is not None and scores.get(total):
+            badges.append({"text": f"{scores[found]} of {scores[total]} {text}", "done": scores[found] == scores[total]})
+    return badges

@@ -7,15 +7,20 @@ from typing import Any
 
 from semf_core.parameters import Param
 
+FIRST = 1
+"""Formulas and texts for people count rows, columns and groups from here; Python, JSON and the command line from 0."""
 
-def spell(p: Param, value: Any) -> str:
-    """The short spelling of a value; `p.parse(spell(p, value))` gives it back. Matrices have none."""
+
+def spell(p: Param, value: Any, origin: int = 0) -> str:
+    """The short spelling of a value, its indices counted from `origin`; `p.parse` of both gives it back. Matrices have none."""
     if value is None:
         return ""
     if p.kind == "indices":
-        return spell_indices(value)
+        return spell_indices(value, origin)
     if p.kind == "groups":
-        return "|".join(spell_indices(group) for group in value)
+        return "|".join(spell_indices(group, origin) for group in value)
+    if p.index:
+        return str(value + origin)
     if p.kind in {"integers", "numbers"} and isinstance(value, tuple):
         # One number alone would be read as a number, not as a list of one.
         return "+".join(repr(v) for v in value) if len(value) > 1 else f"[{value[0]!r}]"
@@ -24,10 +29,10 @@ def spell(p: Param, value: Any) -> str:
     return str(value)
 
 
-def spell_indices(indices: Sequence[int]) -> str:
+def spell_indices(indices: Sequence[int], origin: int = 0) -> str:
     """0, 1, 2, 3, 7 → 0-3+7, in the given order."""
     runs: list[list[int]] = []
-    for i in indices:
+    for i in (index + origin for index in indices):
         if runs and i == runs[-1][1] + 1:
             runs[-1][1] = i
         else:

@@ -57,12 +57,21 @@ def test_data_file_with_sets_and_options(tmp_path, capsys):
         assert json.loads(str(stored["spec"]))["solver"]["alpha0"] == 0.5
 
 
+def test_another_algorithm_takes_the_presets_data(capsys):
+    code, out = run_json(capsys, "--preset", "swimmer-groups", "--solver", "nmf-mu", "--max-iter", "5")
+    assert code == 0 and out["iterations"] == 5 and set(out["violations"]) == {"U.nonnegative", "V.nonnegative"}
+    assert main(["run", "--preset", "swimmer-groups", "--solver", "nmf-mu", "--alpha0", "3"]) == 2
+    assert "option of SeMF" in capsys.readouterr().err
+
+
 def test_listings_name_everything(capsys):
     from semf_core.datasets import DATASETS
     from semf_core.model import preset_names
     from semf_core.sets import SETS
+    from semf_core.solvers import SOLVERS
 
-    for command, names in (("presets", preset_names()), ("sets", SETS.names()), ("datasets", DATASETS.names())):
+    registries = {"sets": SETS, "solvers": SOLVERS, "datasets": DATASETS}
+    for command, names in [("presets", preset_names()), *((word, r.names()) for word, r in registries.items())]:
         assert main([command]) == 0
         text = capsys.readouterr().out
         assert main([command, "--json"]) == 0

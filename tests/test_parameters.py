@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semf_core.parameters import REQUIRED, InvalidInput, Param, Parametrized, param, params_of
+from semf_core.spelling import spell
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +79,36 @@ def test_command_line_spelling(p: Param, text: str, value: object) -> None:
     assert p.parse(text) == value
 
 
+COUNTED = [make("indices"), make("groups"), make("integer", index=True), make("integers")]
+
+
+@pytest.mark.parametrize("p", COUNTED, ids=lambda p: p.kind)
+def test_indices_can_be_counted_from_one(p: Param) -> None:
+    value = {"indices": (0, 1, 7), "groups": ((0, 1), (5,)), "integer": 4, "integers": (2, 3)}[p.kind]
+    shown = {"indices": "1-2+8", "groups": "1-2|6", "integer": "5", "integers": "2+3"}[p.kind]
+    assert spell(p, value, 1) == shown
+    assert p.parse(shown, 1) == p.check(value)
+    if p.counts:
+        with pytest.raises(InvalidInput, match="must count from 1"):
+            p.parse("0", 1)
+
+
+def test_a_refusal_tells_its_indices_in_either_way_of_counting() -> None:
+    refusal = InvalidInput("columns", "names column {worst}, counted from {origin}", worst=9)
+    assert str(refusal) == "columns: names column 9, counted from 0"
+    assert refusal.counted(1) == "names column 10, counted from 1"
+    again = pickle.loads(pickle.dumps(refusal.about("X columns")))
+    assert (again.field, again.counted(1)) == ("X columns", refusal.counted(1))
+    assert InvalidInput("a", "holds {braces}").counted(1) == "holds {braces}"
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "words"),
     [
         ("indices", "3-1", "goes down"),
         ("indices", "0-99999999", "too long"),
-        ("indices", "a", "cannot read"),
-        ("indices", "", "cannot read"),
+        ("indices", "a", "cannot be read"),
+        ("indices", "", "cannot be read"),
         ("number", "", "must be a number"),
         ("number", "nan", "must be a number"),
         ("number", "1e999", "must be a number"),

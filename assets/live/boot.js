@@ -10,7 +10,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   } else {
     entry = { data, view: null, ending: 0 };
     views.set(parentElement, entry);
-    preload(data.plotly);
+    if (!data.compact) preload(data.plotly);
     import(new URL(data.module, window.location.origin).href).then(({ View }) => {
       if (!entry.gone) entry.view = new View(parentElement, entry.data, setTriggerValue);
     });
@@ -25,7 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
 }
 
-// The charts need plotly.js: fetch it while the view's own scripts are on their way.
+// The large charts need plotly.js: fetch it while the view's own scripts are on their way.
 function preload(address) {
   if (window.Plotly || document.head.querySelector(`link[href="${address}"]`)) return;
   const link = document.createElement("link");

@@ -1,19 +1,9 @@
 // Three stacked plotly panels on one iteration axis, extended in place: zoom, legend and hover stay.
+import { Caption, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
 import { element } from "./dom.js";
-import { logRange, sketch } from "./sketch.js";
+import { loadPlotly } from "./plotly.js";
+import { canvasIn, paint } from "./small.js";
 
-const LINES = [
-  { curve: 0, panel: 1, name: "‖M−XY‖ free", colour: "sky", dash: "dot" },
-  { curve: 1, panel: 1, name: "‖M−UV‖ feasible", colour: "blue", width: 2.5 },
-  { curve: 2, panel: 2, name: "α", colour: "orange" },
-  { curve: 3, panel: 2, name: "β", colour: "purple", dash: "dash" },
-  { curve: 4, panel: 3, name: "‖X−U‖", colour: "green" },
-  { curve: 5, panel: 3, name: "‖Y−V‖", colour: "vermilion", dash: "dash" },
-];
-const TITLES = { 1: "Residual (units of M)", 2: "Penalties α, β", 3: "Feasibility gap (units of the factors)" };
-// Okabe and Ito's colours, a little lighter on dark ground.
-const LIGHT = { blue: "#0072B2", sky: "#3A93C8", orange: "#B86E00", purple: "#A8508A", green: "#00805E", vermilion: "#C04A00" };
-const DARK = { blue: "#56B4E9", sky: "#9AD3F5", orange: "#F0B040", purple: "#E59CC4", green: "#3CC79B", vermilion: "#FF8A4C" };
 // A shape for each case, with the same shape as a character for the list below the chart; 4 marks β, the others α.
 const CASES = {
   1: { symbol: "circle-open", glyph: "○", on: 2, quiet: true },
@@ -24,36 +14,22 @@ const CASES = {
   6: { symbol: "square", glyph: "■", on: 2 },
   7: { symbol: "star", glyph: "★", on: 2 },
 };
-const MARKS = { kick: "Kick", restart: "New start", edit: "Change", polish: "Polish" };
-
-const HEAD_START = 900; // milliseconds
-
-let plotlyLoading = null;
-function loadPlotly(address) {
-  plotlyLoading ??= new Promise((done, failed) => {
-    const script = element("script", { src: address, charset: "utf-8" });
-    script.onload = () => done(window.Plotly);
-    script.onerror = () => ((plotlyLoading = null), failed(new Error("plotly.js cannot be loaded")));
-    document.head.append(script);
-  });
-  return plotlyLoading;
-}
 
 export class Charts {
   constructor(root, data, onSeek) {
     this.root = root;
     this.words = data.cases;
-    this.compact = data.compact;
     this.onSeek = onSeek;
     this.plot = root.querySelector(".semf-plot");
-    this.lines = LINES.filter((l) => !this.compact || l.panel === 1);
-    this.panels = this.compact ? [1] : [1, 2, 3];
-    this.theme = this.readTheme();
+    // Without splitting X is U: one residual, no penalties, no gaps.
+    this.single = !data.splits;
+    this.lines = this.single ? LINES.filter((l) => l.curve === 1) : LINES;
+    this.panels = this.single ? [1] : [1, 2, 3];
+    this.theme = readTheme(root);
+    this.caption = new Caption(root, this.lines);
     this.at = null;
     this.pending = null;
-    // To compile plotly.js holds everything up for half a second: on Home the sketch moves first.
-    const wait = new Promise((done) => setTimeout(done, this.compact && !window.Plotly ? HEAD_START : 0));
-    wait.then(() => loadPlotly(data.plotly)).then((Plotly) => this.draw(Plotly));
+    loadPlotly(data.plotly).then((Plotly) => this.draw(Plotly));
   }
 
   // Plotly may still be at work on the plot: let it finish before its listeners are taken away.
@@ -66,17 +42,8 @@ export class Charts {
 
   // -- theme -----------------------------------------------------------------------------------
 
-  readTheme() {
-    const style = getComputedStyle(this.root);
-    const text = style.color;
-    const [r, g, b] = (text.match(/[\d.]+/g) ?? [0, 0, 0]).map(Number);
-    const dark = 0.3 * r + 0.6 * g + 0.1 * b > 128;
-    this.root.dataset.theme = dark ? "dark" : "light";
-    return { text, dark, grid: dark ? "rgba(255,255,255,0.13)" : "rgba(0,0,0,0.11)", font: style.fontFamily, colours: dark ? DARK : LIGHT };
-  }
-
   retheme() {
-    const theme = this.readTheme();
+    const theme = readTheme(this.root);
     if (theme.text === this.theme.text) return false;
     this.theme = theme;
     if (this.Plotly) {
@@ -120,7 +87,7 @@ export class Charts {
       type: "scatter", mode: "markers", name: "Marks", x: [], y: [], text: [], showlegend: false,
       marker: { color: colours.vermilion, size: 10, symbol: "triangle-down" }, hovertemplate: "%{text}<extra></extra>",
     };
-    if (this.compact) return [...lines, events];
+    if (this.single) return [...lines, events];
     const cases = {
       type: "scatter", mode: "markers", name: "Algorithm 2", x: [], y: [], text: [], yaxis: "y2", showlegend: false,
       marker: { symbol: [], size: [], color: colours.orange }, hovertemplate: "%{text}<extra></extra>",
@@ -131,7 +98,7 @@ export class Charts {
   layout() {
     const narrow = this.plot.clientWidth < 520;
     const share = 1 / this.panels.length;
-    const gap = this.compact ? 0 : 0.045;
+    const gap = this.single ? 0 : 0.045;
     const layout = {
       margin: { l: narrow ? 46 : 56, r: 12, t: 30, b: 40 }, hovermode: "x", dragmode: narrow ? false : "zoom",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { size: narrow ? 12 : 14 }, hoverlabel: {}, annotations: [],
@@ -164,7 +131,8 @@ export class Charts {
     await Plotly.newPlot(this.plot, traces, layout, { displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: false });
     if (this.gone) return;
     this.Plotly = Plotly;
-    this.plot.parentElement.querySelector(".semf-sketch")?.remove();
+    this.canvas?.remove();
+    this.canvas = null;
     this.plot.on("plotly_click", (event) => this.onSeek(event.points[0].x));
     this.plot.on("plotly_hover", (event) => (this.hovered = event.points[0]?.x));
     this.plot.on("plotly_unhover", () => (this.hovered = null));
@@ -180,12 +148,18 @@ export class Charts {
   show(history, until = Infinity) {
     if (!this.Plotly) {
       this.pending = { history, until };
-      sketch(this.plot, history, until, this.theme);
+      this.sketch(history, until);
       return;
     }
     this.Plotly.update(this.plot, this.series(history, until), { shapes: this.shapes(history, until) });
     this.listCases(history);
     this.rehover();
+  }
+
+  // The first panel, until plotly.js is there.
+  sketch(history, until) {
+    this.canvas ??= canvasIn(this.plot);
+    paint(this.canvas, history, { until, at: this.at, theme: this.theme, floor: this.best, lines: this.lines.filter((l) => l.panel === 1) });
   }
 
   // Values for each trace, in the order of `traces`.
@@ -196,7 +170,7 @@ export class Charts {
     const all = this.lines.map((line) => ({ x, y: history.curves[line.curve].slice(0, count), text: null }));
     all.push(this.markPoints(history, until));
     const data = {};
-    if (!this.compact) {
+    if (!this.single) {
       const found = this.casePoints(history, 0, count);
       all.push(found);
       const before = this.lines.map(() => undefined);
@@ -218,7 +192,7 @@ export class Charts {
     const add = { x: this.lines.map(() => x), y: this.lines.map((line) => history.curves[line.curve].slice(first)) };
     this.points = history.x.length;
     const found = this.casePoints(history, first, history.x.length);
-    if (!this.compact && found.x.length) {
+    if (!this.single && found.x.length) {
       const trace = this.plot.data.at(-1); // its arrays grow in place; the curves' redraw draws them
       for (const name of ["x", "y", "text"]) trace[name] = trace[name].concat(found[name]);
       for (const name of ["symbol", "size"]) trace.marker[name] = trace.marker[name].concat(found[`marker.${name}`]);
@@ -240,7 +214,7 @@ export class Charts {
     return {
       x: shown.map((e) => e[0]),
       y: shown.map((e) => history.curves[1][indexAt(history.x, e[0])]),
-      text: shown.map((e) => `${MARKS[e[1]] ?? e[1]}: ${e[2]}`),
+      text: shown.map(markText),
     };
   }
 
@@ -278,7 +252,17 @@ export class Charts {
     const marks = (history?.events ?? []).filter((e) => e[0] <= until).slice(-100);
     const shapes = marks.map((e) => line(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
     if (this.at !== null) shapes.push(line(this.at, { color: text, width: 2 }));
+    if (this.best?.value > 0) {
+      const label = { text: floorWords(this.best), textposition: "start", yanchor: "bottom", font: { size: 11, color: text } };
+      shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: this.best.value, y1: this.best.value, layer: "below", label, line: { color: text, width: 1, dash: "dash" } });
+    }
     return shapes;
+  }
+
+  // The Eckart–Young bound { value, rank }, or null where it is not known; zero has no place on a logarithmic axis.
+  floor(best) {
+    this.best = best;
+    if (this.Plotly) this.Plotly.relayout(this.plot, { shapes: this.shapes() });
   }
 
   cursor(iteration) {
@@ -311,13 +295,7 @@ export class Charts {
   }
 
   describe(history) {
-    const now = performance.now();
-    if (this.described && now - this.described < 3000) return;
-    this.described = now;
-    const last = history.x.length - 1;
-    const values = this.lines.map((l) => `${l.name} ${history.curves[l.curve][last].toPrecision(3)}`).join(", ");
-    const kinds = history.events.length ? ` Marks: ${history.events.length}, the last one ${MARKS[history.events.at(-1)[1]] ?? ""} at iteration ${history.events.at(-1)[0]}.` : "";
-    this.root.querySelector(".semf-chart-text").textContent = `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}`;
+    this.caption.say(history, this.best);
   }
 }
 
@@ -339,15 +317,4 @@ function axisName(panel) {
 
 function axisId(panel) {
   return panel === 1 ? "y" : `y${panel}`;
-}
-
-function indexAt(x, iteration) {
-  let low = 0;
-  let high = x.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (x[middle] <= iteration) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }

@@ -25,10 +25,10 @@ export function build(parent, data) {
     element("div", { class: "semf-plot" }),
     element("figcaption", { class: "semf-hidden semf-chart-text" }),
     compact ? null : element("p", { class: "semf-scale", text: "Drag to zoom, double-click for everything, click to look at an iteration." }),
-    compact ? null : element("ul", { class: "semf-cases", "aria-label": "Decisions of Algorithm 2 so far" }),
+    compact || !data.splits ? null : element("ul", { class: "semf-cases", "aria-label": "Decisions of Algorithm 2 so far" }),
   );
-  const root = element("div", { class: `semf-live${compact ? " semf-compact" : ""}`, "data-run": data.run }, head);
-  const { basis, note, map, samples } = pictures(compact);
+  const root = element("div", { class: `semf-live${compact ? " semf-compact" : ""}${data.splits ? "" : " semf-single"}`, "data-run": data.run }, head);
+  const { basis, note, map, samples } = pictures(compact, data.splits);
   const left = element("div", { class: "semf-column" }, charts, samples);
   const right = element("div", { class: "semf-column" }, basis, note, map);
   root.append(scrubber(), element("div", { class: "semf-body" }, left, right));
@@ -49,7 +49,7 @@ function scrubber() {
   );
 }
 
-function pictures(compact) {
+function pictures(compact, splits) {
   const name = `semf-factor-${Math.random().toString(36).slice(2)}`;
   const choice = element(
     "fieldset",
@@ -61,7 +61,7 @@ function pictures(compact) {
   const basis = element(
     "figure",
     { class: "semf-basis" },
-    element("figcaption", {}, element("span", { class: "semf-title", text: "Basis images" }), compact ? null : choice),
+    element("figcaption", {}, element("span", { class: "semf-title", text: "Basis images" }), compact || !splits ? null : choice),
     element("div", { class: "semf-montage" }, element("img", { alt: "Basis images are not recorded yet", class: "semf-pixels" })),
     element("p", { class: "semf-scale" }),
   );
@@ -83,7 +83,10 @@ function pictures(compact) {
   return { basis, map, samples, note: element("p", { class: "semf-inspect", role: "note", text: HINT }) };
 }
 
-export const HINT = "Point at a basis image to see which samples use it; click to show them. Components and samples are counted from 0.";
+export const HINT = "Point at a basis image to see which samples use it; click to show them. Components and samples are counted from 1.";
+
+// The run counts components and samples from 0; people, like the formulas, from 1.
+export const counted = (index) => index + 1;
 
 function bytes(packed) {
   return Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));

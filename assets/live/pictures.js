@@ -1,5 +1,5 @@
 // Basis montage, coefficient map and samples: each is one PNG whose src is swapped; buttons lie over the tiles.
-import { element, HINT } from "./dom.js";
+import { counted, element, HINT } from "./dom.js";
 
 export class Pictures {
   constructor(root, data, changed) {
@@ -57,7 +57,7 @@ export class Pictures {
       const column = Number(button.dataset.column);
       button.classList.toggle("semf-matched", matched.has(column));
       const known = matched.has(column) ? ", a true part" : "";
-      button.setAttribute("aria-label", `Component ${column}${known}${use ? `, used by ${use[column][0]} samples` : ""}`);
+      button.setAttribute("aria-label", `Component ${counted(column)}${known}${use ? `, used by ${use[column][0]} samples` : ""}`);
     }
   }
 
@@ -69,7 +69,7 @@ export class Pictures {
     tiles.forEach(([column, left, top, width, height], i) => {
       const style = `left:${left}%;top:${top}%;width:${width}%;height:${height}%`;
       const tag = this.compact ? "span" : "button";
-      const button = element(tag, { class: "semf-tile", style, "data-column": column, role: this.compact ? "img" : null, type: this.compact ? null : "button", tabindex: this.compact || i ? null : 0 }, element("span", { class: "semf-number", "aria-hidden": "true", text: column }));
+      const button = element(tag, { class: "semf-tile", style, "data-column": column, role: this.compact ? "img" : null, type: this.compact ? null : "button", tabindex: this.compact || i ? null : 0 }, element("span", { class: "semf-number", "aria-hidden": "true", text: counted(column) }));
       if (!this.compact) this.listen(button, i);
       place.append(button);
     });
@@ -123,8 +123,8 @@ export class Pictures {
       return;
     }
     const [count, top] = use;
-    const most = top.map(([sample, value]) => `${sample} (${value})`).join(", ");
-    place.textContent = `Component ${column}: used by ${count} of ${this.picture.sample_count} samples` + (most ? `, most by ${most}.` : ".");
+    const most = top.map(([sample, value]) => `${counted(sample)} (${value})`).join(", ");
+    place.textContent = `Component ${counted(column)}: used by ${count} of ${this.picture.sample_count} samples` + (most ? `, most by ${most}.` : ".");
     const rows = this.picture.use.length;
     bar.style.top = `${(100 * column) / rows}%`;
     bar.style.height = `${100 / rows}%`;
@@ -143,12 +143,14 @@ export class Pictures {
 
   sampleRows(samples) {
     const figure = this.root.querySelector(".semf-samples");
+    figure.hidden = !samples; // a snapshot whose data is not here
+    if (!samples) return;
     const image = figure.querySelector("img");
-    const { chosen } = samples;
+    const chosen = samples.chosen.map(counted).join(", ");
     swap(image, samples);
     const rows = ["M", "fit", "M − fit"];
-    image.alt = `Samples ${chosen.join(", ")}: data, reconstruction and difference, one below the other`;
-    figure.querySelector(".semf-title").textContent = `Samples ${chosen.join(", ")}`;
+    image.alt = `Samples ${chosen}: data, reconstruction and difference, one below the other`;
+    figure.querySelector(".semf-title").textContent = `Samples ${chosen}`;
     const list = figure.querySelector(".semf-sample-rows");
     if (!list.children.length) list.replaceChildren(...rows.map((r) => element("li", { text: r })));
     scale(figure, samples, "difference: blue above, orange below zero");

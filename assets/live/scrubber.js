@@ -1,5 +1,7 @@
 // The slider over recorded frames: it stays at the iteration where the user put it while frames arrive.
 
+const NEWEST = { failed: "Last recorded factors", interrupted: "Last recorded factors" };
+
 export class Scrubber {
   constructor(root, actions) {
     this.actions = actions;
@@ -20,14 +22,19 @@ export class Scrubber {
     this.button.addEventListener("click", () => actions.replay());
   }
 
+  // What the newest frame is depends on how the run stands.
+  state(state, live) {
+    this.live = live;
+    this.label.lastChild.textContent = ` ${live ? "Follow live" : (NEWEST[state] ?? "Final factors")}`;
+  }
+
   // Show these frames, with the thumb at an iteration (null: at the newest).
-  frames(keyframes, at, live) {
+  frames(keyframes, at) {
     this.keyframes = keyframes;
     const last = Math.max(0, keyframes.length - 1);
     this.slider.max = last;
     this.slider.disabled = keyframes.length < 2;
-    this.button.hidden = live || keyframes.length < 2;
-    this.label.lastChild.textContent = live ? " Follow live" : " Final factors";
+    this.button.hidden = this.live || keyframes.length < 2;
     this.box.checked = at === null;
     this.put(at === null ? last : this.indexOf(at));
   }

@@ -3,10 +3,16 @@ import { Charts } from "./charts.js";
 import { build, decodeBytes, decodeFloats } from "./dom.js";
 import { Pictures } from "./pictures.js";
 import { Scrubber } from "./scrubber.js";
+import { SmallChart } from "./small.js";
 
 const RUNNING_MS = 210;
 const WAITING_MS = 1500;
+const RESTING_MS = 5000;
 const REPLAY_MS = 260;
+const EAGER_MS = 60;
+const EAGER_FOR_MS = 3000;
+// Nothing moves by itself, but the owner may resume it; only what has an end costs nothing.
+const RESUMABLE = new Set(["interrupted", "failed"]);
 
 export class View {
   constructor(parent, data, setTriggerValue) {
@@ -19,7 +25,8 @@ export class View {
       follow: () => this.follow(),
       replay: () => this.toggleReplay(),
     });
-    this.charts = new Charts(this.root, data, (iteration) => this.scrubber.seekNear(iteration));
+    const Chart = data.compact ? SmallChart : Charts;
+    this.charts = new Chart(this.root, data, (iteration) => this.scrubber.seekNear(iteration));
     this.onVisible = () => document.hidden || this.refresh();
     document.addEventListener("visibilitychange", this.onVisible);
     this.root.addEventListener("transitionend", (e) => e.target === this.root && this.themeChanged());
@@ -30,11 +37,13 @@ export class View {
   // -- what is known ---------------------------------------------------------------------------
 
   forget() {
-    this.has = { since: 0, stride: 0, tail: -1, events: 0 };
+    this.has = { since: 0, stride: 0, tail: -1, events: 0, floor: 0 };
+    this.charts.floor(null);
     this.history = { x: [], curves: [[], [], [], [], [], []], cases: [], events: [] };
     this.at = null; // null follows the newest frame
     this.frames = new Map();
     this.failures = 0;
+    this.begun = performance.now();
     this.first = true;
   }
 
@@ -120,16 +129,25 @@ export class View {
     this.first = false;
     this.takePoints(reply, replay);
     this.takeEvents(reply);
-    this.scrubber.frames(reply.keyframes, this.at, reply.live);
+    if (reply.floor) this.charts.floor(reply.floor);
+    this.has.floor ||= reply.floor ? 1 : 0;
+    this.scrubber.state(reply.state, reply.live);
+    this.scrubber.frames(reply.keyframes, this.at);
     if (reply.picture && !replay && !this.replaying) this.pictures.show(reply.picture);
     if (!this.replaying) this.say(reply.words, reply.state);
     this.describe();
     this.root.dataset.refreshes = Number(this.root.dataset.refreshes || 0) + 1;
     this.report(reply.state);
     if (replay) this.startReplay();
-    if (!reply.live) return Infinity;
-    if (reply.state === "running") return Math.max(20, RUNNING_MS - (performance.now() - began));
-    return reply.state === "queued" ? WAITING_MS / 5 : WAITING_MS;
+    return this.pause(reply, began);
+  }
+
+  pause(reply, began) {
+    const now = performance.now();
+    if (!reply.live) return RESUMABLE.has(reply.state) ? RESTING_MS : Infinity;
+    if (reply.state === "paused") return WAITING_MS;
+    if (!this.history.x.length && now - this.begun < EAGER_FOR_MS) return EAGER_MS;
+    return reply.state === "queued" ? WAITING_MS / 5 : Math.max(20, RUNNING_MS - (now - began));
   }
 
   takePoints(reply, replay) {
@@ -227,17 +245,18 @@ export class View {
     this.say("Replay of a finished run", "replay");
     // At most five a second for twelve seconds: a long recording is shown in larger steps.
     const step = Math.max(1, Math.ceil(keyframes.length / 60));
-    for (let i = 0; i < keyframes.length && this.replaying === mine; i += step) {
-      const at = keyframes[Math.min(i, keyframes.length - 1)];
+    // A curve needs a few points before it can be seen to move.
+    const first = Math.max(0, keyframes.findIndex((k) => k >= 4));
+    for (let i = first; i < keyframes.length && this.replaying === mine; i += step) {
+      const at = keyframes[i];
       const began = performance.now();
+      this.at = at;
+      this.charts.show(this.history, at);
+      this.scrubber.frames(keyframes, at);
+      this.root.querySelector(".semf-iteration").textContent = `iteration ${at.toLocaleString("en")}`;
       const frame = await this.frameAt(at);
       if (this.replaying !== mine || this.gone) return;
       if (frame) this.pictures.show(frame);
-      this.at = at;
-      this.charts.show(this.history, at);
-      this.scrubber.frames(keyframes, at, false);
-      this.root.querySelector(".semf-iteration").textContent = `iteration ${at.toLocaleString("en")}`;
-      this.root.dataset.replayed = i;
       await new Promise((done) => setTimeout(done, Math.max(0, REPLAY_MS - (performance.now() - began))));
     }
     if (this.replaying === mine) this.follow();

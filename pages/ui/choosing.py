@@ -18,7 +18,7 @@ from semf_core.service import get_service
 from semf_core.summary import Facts, Spectrum, image_shapes
 
 HIDDEN = {session.SERVER_FILES, "upload"}
-GOOD, PARSED, SHAPE = "semf_data_good", "semf_data_parsed", "data.image_shape"
+GOOD, PARSED, SHAPE, REFUSED = "semf_data_good", "semf_data_parsed", "data.image_shape", "semf_data_refused"
 MAX_UPLOAD_MB = int(number_from_env("SEMF_MAX_UPLOAD_MB", 200))
 NO_PICTURE, OTHER = "no picture", "another …"
 
@@ -74,12 +74,23 @@ def uploaded() -> Candidate | None:
     )
     if not files:
         return None
+    files = _without_refused(files)
     reading = _reading([f.name for f in files])
     loaded = _parsed(files, reading) if reading is not None else None
     if loaded is None:
         params.note(f"The data in use is still {session.source().title}.")
         return None
     return Candidate(loaded, None, _image_shape(loaded.dataset))
+
+
+def _without_refused(files: list) -> list:
+    """Files that were refused stay in the browser's list: what is added after them is read without them."""
+    refused = st.session_state.get(REFUSED, frozenset())
+    fresh = [f for f in files if f.file_id not in refused]
+    if not fresh or len(fresh) == len(files):
+        return files
+    params.note(f"Left out, because refused before: {', '.join(f.name for f in files if f.file_id in refused)}.")
+    return fresh
 
 
 def _reading(names: list[str]) -> Reading | None:
@@ -116,8 +127,10 @@ def _parsed(files: list, reading: Reading) -> session.Loaded | None:
         st.session_state.pop(SHAPE, None)
     found = st.session_state[PARSED][1]
     if isinstance(found, str):
+        st.session_state[REFUSED] = st.session_state.get(REFUSED, frozenset()) | {f.file_id for f in files}
         st.error(found, icon=":material/block:")
         return None
+    st.session_state[REFUSED] = st.session_state.get(REFUSED, frozenset()) - {f.file_id for f in files}
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 
 import streamlit as st
@@ -12,12 +11,11 @@ from pages.ui import params, previews, session
 from semf_core.drafts import draft_set, misfit, vector_length
 from semf_core.parameters import InvalidInput
 from semf_core.sets import SETS, StructureSet, combine, members_of
+from semf_core.sets.typeset import formula
 
 IDS = "semf_block_ids"
 NEXT = "semf_block_next"
-LINES = 8
 PREVIEW_HELP = "Shows what the constraints make of a matrix of this shape, before anything runs."
-SCRIPT = {"X": r"\mathcal{X}", "Y": r"\mathcal{Y}"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,16 @@ class Factor:
 
     def replace(self, sets: list[StructureSet]) -> None:
         session.update_spec(**{self.field: tuple(sets)})
+
+
+def stacks(loaded: session.Loaded) -> bool:
+    """Both stacks side by side; whether their constraints can be met."""
+    (m, n), p = loaded.dataset.shape, session.spec().rank
+    wrong = []
+    for side, factor in zip(st.columns(2, gap="medium"), (Factor("X", (m, p), loaded), Factor("Y", (p, n), loaded)), strict=True):
+        with side:
+            wrong.append(stack(factor))
+    return wrong == [None, None]
 
 
 def stack(factor: Factor) -> InvalidInput | None:
@@ -169,9 +177,8 @@ def _formula(factor: Factor, problem: InvalidInput | None) -> None:
         conditions = [s.condition(factor.name) for s in factor.sets]
     else:
         conditions = [s.condition(factor.name) for s in members_of(combine(factor.sets))] if factor.sets else []
-    lines = r",\\ ".join(f"& {broken(c)}" for c in dict.fromkeys(conditions)) or r"& \text{no constraint}"
     with st.container(key=f"formula_{factor.name}"):
-        st.latex(rf"{SCRIPT[factor.name]} = \left\{{ {factor.name} : \begin{{aligned}} {lines} \end{{aligned}} \right\}}")
+        st.latex(formula(factor.name, conditions))
     if problem is not None:
         _say_problem(factor, problem)
         return
@@ -182,22 +189,6 @@ def _formula(factor: Factor, problem: InvalidInput | None) -> None:
         else:
             st.badge("approximate projection", icon=":material/info:", color="orange")
         params.note(whole.reason[:1].upper() + whole.reason[1:] + ".")
-
-
-def broken(condition: str, width: int = 34) -> str:
-    """LaTeX of a condition with line breaks after commas where it grows wide, and its middle left out if it is very long."""
-    pieces = [p for p in re.split(r"(?<=,)\\;", condition) if p.strip()]
-    lines, room = [""], width
-    for piece in pieces:
-        size = len(re.sub(r"\\[a-zA-Z]+ ?|[{}^\\$;]", ".", piece)) - piece.count("{") - piece.count("}")
-        if lines[-1] and size > room:
-            lines.append("")
-            room = width
-        lines[-1] += (r"\;" if lines[-1] else "") + piece
-        room -= size
-    if len(lines) > LINES:
-        lines = [*lines[: LINES - 2], r"\dots,", lines[-1]]
-    return r"\\ & \quad ".join(lines)
 
 
 def _say_problem(factor: Factor, problem: InvalidInput) -> None:

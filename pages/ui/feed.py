@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from pages.ui import images
-from pages.ui.words import LIVE, state_words, truth_words
+from pages.ui.words import LIVE, state_words
 from semf_core.parameters import InvalidInput
-from semf_core.scores import model_groups
-from semf_core.solvers.base import Case
+from semf_core.pictures import default_samples
+from semf_core.scores import model_groups, truth_words
 from semf_core.solvers.run import COLUMNS
+from semf_core.thinning import decisions, stride_for
 
 Array = np.ndarray
 CURVES = ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y")
@@ -51,6 +52,8 @@ class Ask:
     theme: str = "light"
     samples: tuple[int, ...] = ()
     compact: bool = False
+    floor: bool = False
+    """It has the Eckart–Young bound."""
 
     @classmethod
     def from_query(cls, query: Any) -> Ask:
@@ -67,6 +70,7 @@ class Ask:
                 theme="dark" if query.get("theme") == "dark" else "light",
                 samples=tuple(int(s) for s in query.get("samples", "").split(",") if s)[:MOST_SAMPLES],
                 compact=query.get("compact") == "1",
+                floor=query.get("floor") == "1",
             )
         except (ValueError, OverflowError):
             raise InvalidInput("address", "cannot be read") from None
@@ -81,6 +85,9 @@ def answer(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     reply["events"] = [[e.iteration, e.kind, e.text] for e in events[ask.events if not reply["reset"] else 0 :][-MOST_EVENTS:]]
     reply["event_count"] = len(events)
     reply["keyframes"] = service.keyframes(run_id)
+    floor = None if ask.floor else service.floor(run_id)
+    if floor is not None:
+        reply["floor"] = {"value": floor, "rank": status.spec.rank}
     try:
         reply["picture"] = picture(service, run_id, status.spec, ask)
     except InvalidInput:  # nothing is recorded yet
@@ -91,26 +98,18 @@ def answer(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
 # -- curves ------------------------------------------------------------------------------------
 
 
-def stride_for(count: int) -> int:
-    """The power of two that leaves at most MOST_POINTS points."""
-    stride = 1
-    while count > stride * MOST_POINTS:
-        stride *= 2
-    return stride
-
-
 def points(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     """Points after `since`; the whole history if the view has none, a coarser one, or that of another start."""
     first = max(ask.since - 1, 0)
     rows = service.scalars(run_id, first)
-    stride = stride_for(first + len(rows))
+    stride = stride_for(first + len(rows), MOST_POINTS)
     known = ask.since > 0 and len(rows) > 0 and float(rows[0, _SECONDS]) == ask.tail and stride == ask.stride
     if known:
         rows = rows[1:]
         first += 1
     elif first:
         first, rows = 0, service.scalars(run_id, 0)
-        stride = stride_for(len(rows))
+        stride = stride_for(len(rows), MOST_POINTS)
     usable = len(rows) - (first + len(rows)) % stride
     rows = rows[: max(usable, 0)]
     reply: dict[str, Any] = {"reset": not known, "stride": stride, "from": first}
@@ -120,23 +119,12 @@ def points(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
             "since": first + len(rows),
             "tail": float(rows[-1, _SECONDS]),
             "curves": _packed(thin[:, _CURVE_INDEX].T.astype("<f4")),
-            "cases": _packed(_cases(rows[:, _CASE], stride)),
+            "cases": _packed(decisions(rows[:, _CASE], stride)),
             "count": len(thin),
         }
     else:
         reply |= {"since": ask.since if known else 0, "tail": ask.tail, "count": 0}
     return reply
-
-
-def _cases(column: Array, stride: int) -> Array:
-    """The last decision of Algorithm 2 in each stretch; one that changes a penalty goes before one that does not."""
-    stretches = column.astype(np.uint8).reshape(-1, stride)
-    decided = np.zeros(len(stretches), np.uint8)
-    for wanted in (stretches == Case.SKIP, stretches > Case.SKIP):
-        some = wanted.any(axis=1)
-        last = stride - 1 - wanted[:, ::-1].argmax(axis=1)
-        decided[some] = stretches[some, last[some]]
-    return decided
 
 
 def _packed(array: Array) -> str:
@@ -173,16 +161,29 @@ _SCORES = Recent(512)
 def picture(service: Any, run_id: str, spec: Any, ask: Ask) -> dict[str, Any] | None:
     """Montage, coefficients, samples and scores of one frame; None if the view has them already."""
     frame = service.factors(run_id, ask.at)
-    dataset = service.dataset(run_id)
-    chosen = tuple(s for s in ask.samples if 0 <= s < dataset.shape[1]) or default_samples(dataset.shape[1])
+    data = _data(service, run_id)
+    count = frame.V.shape[1]
+    chosen = tuple(s for s in ask.samples if 0 <= s < count) or default_samples(count)
     mark = hashlib.blake2b(frame.U.tobytes() + frame.V.tobytes(), digest_size=6).hexdigest()
     view = (ask.factor, ask.theme, chosen, ask.compact)
     token = f"{frame.iteration}-{mark}-{hashlib.blake2b(repr(view).encode(), digest_size=4).hexdigest()}"
     if token == ask.picture:
         return None
-    scores, matched = _SCORES.get((run_id, mark), lambda: (service.truth(run_id, frame), _matched(service, run_id, frame)))
-    drawn = _PICTURES.get((run_id, token), lambda: _draw(frame, dataset, spec, view))
+    scores, matched = _SCORES.get((run_id, mark), lambda: _truth(service, run_id, frame)) if data is not None else ({}, [])
+    drawn = _PICTURES.get((run_id, token), lambda: _draw(frame, data, service.image_shape(run_id), spec, view))
     return {"token": token, "iteration": frame.iteration, "badges": truth_words(scores), "matched": matched, **drawn}
+
+
+def _data(service: Any, run_id: str) -> Any:
+    """The data matrix; None for a snapshot whose data is not at hand: then its parts are shown without samples."""
+    try:
+        return service.dataset(run_id).data
+    except InvalidInput:
+        return None
+
+
+def _truth(service: Any, run_id: str, frame: Any) -> tuple[dict[str, Any], list[int]]:
+    return service.truth(run_id, frame), _matched(service, run_id, frame)
 
 
 def _matched(service: Any, run_id: str, frame: Any) -> list[int]:
@@ -193,14 +194,9 @@ def _matched(service: Any, run_id: str, frame: Any) -> list[int]:
     return [int(column) for column, cosine in zip(matching.columns, matching.cosines, strict=True) if abs(cosine) > FOUND]
 
 
-def default_samples(count: int) -> tuple[int, ...]:
-    """Four samples spread over the data."""
-    return tuple(dict.fromkeys(int(s) for s in np.linspace(0, count - 1, 6)[1:-1]))
-
-
-def _draw(frame: Any, dataset: Any, spec: Any, view: tuple[str, str, tuple[int, ...], bool]) -> dict[str, Any]:
+def _draw(frame: Any, data: Any, shape: Any, spec: Any, view: tuple[str, str, tuple[int, ...], bool]) -> dict[str, Any]:
     factor, theme, chosen, compact = view
-    shape, groups = dataset.image_shape, model_groups(spec.y_set)
+    groups = model_groups(spec.y_set)
     left, right = (frame.X, frame.Y) if factor == "X" else (frame.U, frame.V)
     drawn: dict[str, Any] = {
         "factor": factor,
@@ -211,9 +207,11 @@ def _draw(frame: Any, dataset: Any, spec: Any, view: tuple[str, str, tuple[int, 
         drawn |= {
             "coefficients": images.heat_map(right, theme).to_dict(),
             "use": use_of(right),
-            "samples": images.samples(dataset.data, left, right, chosen, shape, theme).to_dict() | {"chosen": list(chosen)},
-            "sample_count": dataset.shape[1],
+            "sample_count": right.shape[1],
         }
+        if data is not None:
+            shown = images.samples(data, left, right, chosen, shape, theme).to_dict()
+            drawn["samples"] = shown | {"chosen": list(chosen)}
     return drawn
 
 

@@ -10,9 +10,12 @@ import plotly
 import streamlit as st
 
 from pages.ui.places import ASSETS
-from pages.ui.words import CASES
+from semf_core.service import RunStatus
+from semf_core.solvers.penalties import CASE_WORDS
 
 FOLDER = ASSETS / "live"
+INLINE = {"boot", "memory"}
+"""Entries of components, which Streamlit sends by itself."""
 
 
 def address(tail: str) -> str:
@@ -44,17 +47,35 @@ def _edition() -> str:
     return digest.hexdigest()[:12]
 
 
-def live_view(run_id: str, state: str, *, compact: bool = False, autoplay: bool = False, key: str = "live") -> None:
-    """Draw a run as it goes; the page runs again when the run's state is no longer `state`."""
+def modules() -> list[str]:
+    """Addresses of the scripts of the view."""
+    return [address(f"assets/{_edition()}/live/{path.name}") for path in sorted(FOLDER.glob("*.js")) if path.stem not in INLINE]
+
+
+def live_view(status: RunStatus, *, compact: bool = False, autoplay: bool = False, key: str = "live") -> None:
+    """Draw a run as it goes; the page runs again when its state is no longer that of `status`."""
     data = {
-        "run": run_id,
-        "state": state,
+        "run": status.id,
+        "state": status.state,
+        "splits": status.spec.solver.splits,
         "live": address("live"),
         "module": address(f"assets/{_edition()}/live/view.js"),
         "plotly": plotly_address(),
-        "cases": {int(number): words for number, words in CASES.items()},
+        "cases": {int(number): words for number, words in CASE_WORDS.items()},
         "compact": compact,
         "autoplay": autoplay,
         "notify": not compact,
     }
-    _component()(key=key, data=data, on_state_change=lambda: None)
+    _component()(key=f"{key}-{data['splits']}", data=data, on_state_change=lambda: None)
+
+
+def compare_view(run_ids: list[str], moving: bool) -> None:
+    """Overlaid curves and aligned components of several runs; the page runs again when all of them have come to rest."""
+    data = {
+        "runs": run_ids,
+        "moving": moving,
+        "feed": address("compare"),
+        "module": address(f"assets/{_edition()}/live/compare.js"),
+        "plotly": plotly_address(),
+    }
+    _component()(key="compare", data=data, on_state_change=lambda: None)

@@ -17,7 +17,7 @@ TITLE = Param("text", "", help="what a run of this model is called", name="title
 DTYPE = Param("choice", None, choices=("float32", "float64"), optional=True, help="precision; none: as the data", name="dtype")
 FLASH, PASTE = "semf_model_flash", "semf_paste"
 PLAIN = "plain"
-LONGEST = 20_000
+LONGEST = 8_000
 FORMULAS = """<style>
 .katex-display { overflow: visible !important; overflow-x: clip !important; }
 @media (max-width: 640px) { [class*=st-key-formula_] .katex { font-size: .82em } }
@@ -97,9 +97,9 @@ def _field(p: Param) -> None:
 def options() -> None:
     """The solver's options and the limits of a run, all from their descriptions."""
     stamp = session.stamp()
-    with st.expander("Solver: penalties, step lengths, starting point", icon=":material/tune:"):
-        params.note(f"{session.spec().solver.title}: {session.spec().solver.summary}.")
-        solver = params.edit(session.spec().solver, f"solver{stamp}", columns=3)
+    current = session.spec().solver
+    with st.expander(f"Options of {current.title}", icon=":material/tune:", expanded=not current.takes_sets):
+        solver = params.edit(current, f"solver{stamp}.{current.name}", columns=3)
     with st.expander("Limits: iterations, tolerance, restarts, kicks, polish", icon=":material/timer:"):
         limits = params.edit(session.spec().limits, f"limits{stamp}", columns=3)
     if (solver, limits) != (session.spec().solver, session.spec().limits):
@@ -126,7 +126,7 @@ def as_text() -> None:
 def _text(text: str, language: str, filename: str) -> None:
     """Text to copy; long ones (a model that holds a matrix) are a file, because browsers choke on them."""
     if len(text) <= LONGEST:
-        st.code(text, language=language, height=320)
+        st.code(text, language=language, wrap_lines=True)  # a box that scrolls could not be reached from the keyboard
     else:
         params.note(f"This is long ({len(text) / 1000:,.0f} kB), because the model holds a matrix.")
     icon = ":material/download:"

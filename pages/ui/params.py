@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from pages.ui import previews
+from pages.ui import previews, words
 from semf_core.datasets import load_bytes
 from semf_core.datasets.reading import Limits as FileLimits
 from semf_core.parameters import InvalidInput, Param, Parametrized, params_of
 from semf_core.sets import Intersection
-from semf_core.spelling import equal_blocks, spell
+from semf_core.spelling import FIRST, equal_blocks, spell
 
 T = TypeVar("T", bound=Parametrized)
 
@@ -24,8 +24,6 @@ SAFE_INTEGER = 2**53 - 1
 NONE = "none"
 MATRIX_MB = 20
 MATRIX_TYPES = ["csv", "tsv", "txt", "npy", "npz", "mat"]
-GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε", "mu": "μ", "nu": "ν", "sigma": "σ", "lambda": "λ", "rho": "ρ"}
-LOWERED = str.maketrans("0123456789t", "₀₁₂₃₄₅₆₇₈₉ₜ")
 
 
 @dataclass(frozen=True)
@@ -49,18 +47,19 @@ def value_widget(p: Param, current: Any, key: str, around: Around = NOTHING) -> 
 
 def label(p: Param) -> str:
     """The words for a parameter: its name, with its symbol where that is another."""
-    words = p.name[:1].upper() + p.name[1:].replace("_", " ")
+    name = p.name[:1].upper() + p.name[1:].replace("_", " ")
     plain = re.sub(r"\\mathrm|\\var|[\\{}]", "", p.symbol)
-    base, _, index = plain.partition("_")
-    sign = GREEK.get(base, base) + index.translate(LOWERED)
+    sign = words.symbol(plain)
     if not sign or (plain == p.name and len(sign) > 1):
-        return words
-    return sign if p.name in {base, base + index} else f"{words} {sign}"
+        return name
+    return sign if p.name in {plain.partition("_")[0], plain.replace("_", "")} else f"{name} {sign}"
 
 
 def help_text(p: Param) -> str:
     """The help of a parameter with the range that is allowed."""
     text = p.help[:1].upper() + p.help[1:]
+    if p.counts:
+        return f"{text} (counted from {FIRST})."
     bounded = p.kind in {"integer", "number", "integers", "numbers"} and (p.low is not None or p.high is not None)
     return f"{text} ({p.describe_range()})." if bounded else f"{text}."
 
@@ -78,11 +77,12 @@ def _number_widget(p: Param, current: Any, key: str, around: Around) -> Any:
     kind: Callable[[float], Any] = int if whole else float
     low = None if p.low is None else kind(max(p.low, -SAFE_INTEGER))
     high = None if p.high is None else kind(min(p.high, SAFE_INTEGER)) if whole else float(p.high)
-    keep(key, None if current is None else kind(current))
+    shift = FIRST if p.index else 0
+    keep(key, None if current is None else kind(current + shift))
     value = st.number_input(
         label(p),
-        min_value=low,
-        max_value=high,
+        min_value=None if low is None else low + shift,
+        max_value=None if high is None else high + shift,
         value=None if p.optional else "min",
         step=1 if whole else _step(current, p),
         format="%d" if whole else "%g",
@@ -90,7 +90,7 @@ def _number_widget(p: Param, current: Any, key: str, around: Around) -> Any:
         help=help_text(p),
         placeholder="none" if p.optional else None,
     )
-    return p.check(value)
+    return p.parse(str(value), FIRST) if p.index else p.check(value)
 
 
 def _step(current: float | None, p: Param) -> float:
@@ -114,14 +114,14 @@ def _choice_widget(p: Param, current: Any, key: str, around: Around) -> Any:
 
 
 def _text_widget(p: Param, current: Any, key: str, around: Around) -> Any:
-    keep(key, spell(p, current))
+    keep(key, spell(p, current, FIRST))
     text = st.text_input(label(p), key=key, help=help_text(p), placeholder=_placeholder(p), max_chars=20_000) or ""
     if not text.strip() and not p.optional and p.kind != "text":
         raise p.refuse(f"is empty; write something like {_EXAMPLES.get(p.kind, '1')}")
-    return p.parse(text)
+    return p.parse(text, FIRST)
 
 
-_EXAMPLES = {"indices": "0-3+7", "groups": "0-3|4-7", "integers": "2, or 2+1+3", "numbers": "0.5, or 0.2+0.5+0.8", "integer": "7"}
+_EXAMPLES = {"indices": "1-4+8", "groups": "1-4|5-8", "integers": "2, or 2+1+3", "numbers": "0.5, or 0.2+0.5+0.8", "integer": "7"}
 
 
 def _placeholder(p: Param) -> str:
@@ -133,7 +133,7 @@ def _placeholder(p: Param) -> str:
 def _indices_widget(p: Param, current: Any, key: str, around: Around) -> Any:
     value = _text_widget(p, current, key, around)
     if value is not None:
-        note(f"{len(value)} of them, counted from 0: {previews.some(value)}")
+        note(f"{len(value)} of them, counted from {FIRST}: {previews.some([i + FIRST for i in value])}")
     return value
 
 
@@ -150,7 +150,7 @@ def _quick_groups(p: Param, current: Any, key: str, around: Around) -> None:
     length = around.length or 1 + max((i for g in current or () for i in g), default=0)
 
     def write(groups: Sequence[Sequence[int]]) -> None:
-        st.session_state[key] = spell(p, groups)
+        st.session_state[key] = spell(p, groups, FIRST)
 
     def cut() -> None:
         write(equal_blocks(length, max(1, int(st.session_state.get(key + ".size") or 1))))
@@ -158,7 +158,7 @@ def _quick_groups(p: Param, current: Any, key: str, around: Around) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         keep(key + ".size", min(len(current[0]) if current else 4, length))
         st.number_input("Equal blocks of", 1, length, key=key + ".size", width=150)
-        hint = f"Cuts 0 to {length - 1} into such blocks."
+        hint = f"Cuts {FIRST} to {length - 1 + FIRST} into such blocks."
         st.button("Fill in", key=key + ".cut", on_click=cut, icon=":material/grid_on:", help=hint)
         if around.groups and sum(len(g) for g in around.groups) == length:
             hint = "The groups of the data's ground truth."
@@ -177,7 +177,7 @@ def _matrix_widget(p: Param, current: Any, key: str, around: Around) -> Any:
     try:
         return p.check(load_bytes(name, content, limits=FileLimits(max_bytes=MATRIX_MB * 2**20)).data)
     except InvalidInput as error:
-        raise p.refuse(error.message if error.field == p.name else f"{error.field} {error.message}") from None
+        raise error.about(p.name) from None
 
 
 def _no_widget(p: Param, current: Any, key: str, around: Around) -> Any:
@@ -215,8 +215,8 @@ def edit(current: T, key: str, check: Callable[[T], object] | None = None, aroun
     values, refused = _draw(own, current, key, around, (slots, columns))
     if scope:
         narrowed = [p for p in scope if getattr(current, p.name) != p.default]
-        words = ", ".join(f"{p.name} {spell(p, getattr(current, p.name))}" for p in narrowed)
-        with st.expander(f"Scope: {words or 'the whole factor'}", icon=":material/select_all:"):
+        bound = ", ".join(f"{p.name} {spell(p, getattr(current, p.name), FIRST)}" for p in narrowed)
+        with st.expander(f"Scope: {bound or 'the whole factor'}", icon=":material/select_all:"):
             more, also = _draw(scope, current, key, around, (slots, 1))
         values, refused = values | more, refused or also
     if refused:
@@ -310,14 +310,13 @@ def _still(p: Param, value: Any) -> str:
     """What stays in force when a value is refused."""
     if p.kind in {"matrix", "mask"}:
         return " The matrix from before is still in use."
-    text = spell(p, value) or "all"
+    text = spell(p, value, FIRST) or "all"
     return f" Still in use: {plain(text if len(text) <= 60 else text[:57] + '…')}"
 
 
 def sentence(error: InvalidInput) -> str:
     """A refusal as one sentence, safe to show as Markdown."""
-    text = f"{error.field.replace('_', ' ')}: {error.message}" if error.field else error.message
-    return plain(text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."))
+    return plain(words.sentence(error))
 
 
 def plain(text: str) -> str:

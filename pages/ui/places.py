@@ -14,6 +14,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "data": ("Data", ":material/database:"),
     "model": ("Model", ":material/tune:"),
     "run": ("Run", ":material/play_circle:"),
+    "compare": ("Compare", ":material/compare:"),
 }
 
 

@@ -14,6 +14,7 @@ from pages.ui import images
 from pages.ui.session import Loaded
 from semf_core.preview import Projection, preview_projection
 from semf_core.sets import StructureSet
+from semf_core.spelling import FIRST
 from semf_core.summary import Facts, Spectrum, facts, spectrum
 
 Array = np.ndarray
@@ -31,7 +32,7 @@ def theme() -> str:
 
 
 def some(values: Sequence[int], most: int = 12) -> str:
-    """A few values of a list: 0, 1, 2, … 16."""
+    """A few values of a list: 1, 2, 3, … 17."""
     if len(values) <= most:
         return ", ".join(map(str, values))
     return ", ".join(map(str, values[: most - 2])) + f", … {values[-1]}"
@@ -57,7 +58,7 @@ def partition(groups: Sequence[Sequence[int]], length: int | None) -> str:
     box = "display:flex;flex-wrap:wrap;gap:2px;font:11px/20px sans-serif;text-align:center;color:#111"
     if total <= CELLS:
         group_of = {i: t for t, group in enumerate(groups) for i in group}
-        cells = "".join(_cell(str(i), group_of.get(i), 26) for i in range(total))
+        cells = "".join(_cell(str(i + FIRST), group_of.get(i), 26) for i in range(total))
     else:
         cells = "".join(_cell(str(len(g)), t, max(26, round(600 * len(g) / total))) for t, g in enumerate(groups[:CELLS]))
     label = html.escape(f"Partition: {words}", quote=True)
@@ -113,8 +114,8 @@ def show_spectrum(shown: Spectrum) -> None:
     few = len(values) <= 80
     mode = "lines+markers" if few else "lines"
     figure = go.Figure(go.Scatter(x=np.arange(1, len(values) + 1), y=values, mode=mode, marker={"size": 5}, name="σ"))
-    figure.update_yaxes(type="log", title="singular value", exponentformat="power")
-    figure.update_xaxes(title="number", rangemode="tozero")
+    figure.update_yaxes(type="log", title="singular value σᵢ", exponentformat="power")
+    figure.update_xaxes(title="i, from the largest on", rangemode="tozero")
     figure.update_layout(height=300, margin={"l": 10, "r": 10, "t": 20, "b": 10}, showlegend=False)
     st.plotly_chart(figure, config={"displayModeBar": False}, alt=f"Singular values: {shown.describe()}", key="spectrum")
     st.markdown(f":small[{shown.describe()} {shown.note}]")

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import memory, session
-from pages.ui.params import sentence
+from pages.ui.params import note, say_refusal, sentence
 from pages.ui.places import go, link
 from pages.ui.words import state_words
 from semf_core.parameters import InvalidInput
@@ -25,25 +25,39 @@ PLAYABLE = {"paused", "stopped", "failed", "interrupted"}
 # -- which run ---------------------------------------------------------------------------------
 
 
-def chosen_run() -> str | None:
-    """The run in the address, or the one looked at last; a control key in the address is taken and removed from it."""
+def chosen_run() -> tuple[RunStatus | None, InvalidInput | None]:
+    """The run in the address, or the one looked at last, or why it cannot be had.
+
+    A control key in the address is taken and removed from it.
+    """
     run_id = st.query_params.get("run") or session.current_run()
     if not run_id:
-        return None
+        return None, None
+    try:
+        status = get_service().status(run_id)
+    except InvalidInput as refusal:
+        if session.current_run() == run_id:
+            session.set_current_run(None)
+        return None, refusal
     key = st.query_params.get("key")
     if key:
-        if get_service().status(run_id).owner_ok(key):
+        if status.owner_ok(key):
             session.add_run(run_id, key)
         else:
             _say("This control link does not fit the run; you can look at it and fork it.")
         del st.query_params["key"]
     st.query_params["run"] = run_id
     session.set_current_run(run_id)
-    return run_id
+    return status, None
 
 
-def no_run() -> None:
-    """Ways to a run, for a visitor who has none open."""
+def no_run(refusal: InvalidInput | None) -> None:
+    """Ways to a run, for a visitor who has none open or followed a link that leads nowhere."""
+    st.title("Run", anchor=False)
+    if refusal is not None:
+        say_refusal(refusal)
+    else:
+        say_flash()
     st.markdown("No run is open. Start one from a card on Home, or build a model of your own.")
     with st.container(horizontal=True):
         link("home", "Choose a preset")
@@ -125,10 +139,19 @@ def fork(run_id: str) -> None:
 
 
 def change(status: RunStatus, key: str) -> None:
-    """New penalties from here on, or the way to the constraints."""
+    """New penalties from here on, where there are penalties, or the way to the model."""
+    st.markdown("The change takes effect from the current factors and is marked on the chart.")
+    if status.spec.solver.splits:
+        _penalties(status, key)
+    if st.button("Change the model on the Model page", icon=":material/tune:"):
+        session.set_spec(status.spec)
+        st.session_state[EDITING] = status.id
+        go("model")
+
+
+def _penalties(status: RunStatus, key: str) -> None:
     rows = get_service().scalars(status.id, max(0, status.iterations - 1))
     now = {name: float(rows[-1][COLUMNS.index(name)]) if len(rows) else 1.0 for name in ("alpha", "beta")}
-    st.markdown("The change takes effect from the current factors and is marked on the chart.")
     with st.form("penalties", border=False):
         alpha = st.text_input("α, the penalty on X − U", f"{now['alpha']:.4g}")
         beta = st.text_input("β, the penalty on Y − V", f"{now['beta']:.4g}")
@@ -140,10 +163,6 @@ def change(status: RunStatus, key: str) -> None:
                 st.rerun()
             except InvalidInput as refusal:
                 st.error(sentence(refusal))
-    if st.button("Change the constraints on the Model page", icon=":material/tune:"):
-        session.set_spec(status.spec)
-        st.session_state[EDITING] = status.id
-        go("model")
 
 
 def pending_change(status: RunStatus, key: str | None) -> None:
@@ -222,4 +241,4 @@ def certificate(status: RunStatus) -> None:
     if rows:
         st.table(rows, border="horizontal")
     feasible = result.certificate.feasible
-    st.caption("U and V satisfy every constraint." if feasible else "A constraint is violated by more than rounding.")
+    note("U and V satisfy every constraint." if feasible else "A constraint is violated by more than rounding.")

@@ -9,20 +9,23 @@ from __future__ import annotations
 import contextlib
 import gzip
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import plotly
 from anyio import to_thread
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from pages.ui import feed
-from pages.ui.live import address, plotly_address
+from pages.ui import compare_feed, feed
+from pages.ui.arrival import Hints, Shelf
+from pages.ui.live import address, modules, plotly_address
 from pages.ui.places import ASSETS
+from pages.ui.words import sentence
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 
@@ -49,24 +52,43 @@ def _asset(request: Request) -> Response:
     return FileResponse(path, media_type=KINDS[path.suffix], headers={"Cache-Control": YEAR})
 
 
-def _live(request: Request) -> Response:
-    headers = {"Cache-Control": "no-store"}
-    try:
-        reply = feed.answer(get_service(), request.path_params["run_id"], feed.Ask.from_query(request.query_params))
-    except InvalidInput as refusal:
-        return JSONResponse({"message": str(refusal)}, 404, headers=headers)
-    except Exception:
-        log.exception("live view of a run")
-        return JSONResponse({"message": "The run cannot be shown at the moment."}, 503, headers=headers)
-    return JSONResponse(reply, headers=headers)
+def _answered(make: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Response]:
+    """An endpoint that answers in JSON, refusals and failures included."""
+
+    def endpoint(request: Request) -> Response:
+        headers = {"Cache-Control": "no-store"}
+        try:
+            return JSONResponse(make(request), headers=headers)
+        except InvalidInput as refusal:
+            return JSONResponse({"message": sentence(refusal)}, 404, headers=headers)
+        except Exception:
+            log.exception("live view")
+            return JSONResponse({"message": "This cannot be shown at the moment."}, 503, headers=headers)
+
+    return endpoint
+
+
+def _live(request: Request) -> dict[str, Any]:
+    return feed.answer(get_service(), request.path_params["run_id"], feed.Ask.from_query(request.query_params))
+
+
+def _compare(request: Request) -> dict[str, Any]:
+    query = request.query_params
+    runs, have = (tuple(filter(None, query.get(name, "").split(","))) for name in ("runs", "have"))
+    return compare_feed.answer(runs, have, "dark" if query.get("theme") == "dark" else "light")
 
 
 def routes() -> list[Route]:
     return [
         Route(plotly_address(), _plotly),
         Route(address("assets/{edition}/{path:path}"), _asset),
-        Route(address("live/{run_id}"), _live),
+        Route(address("live/{run_id}"), _answered(_live)),
+        Route(address("compare"), _answered(_compare)),
     ]
+
+
+def middleware() -> list[Middleware]:
+    return [Middleware(Hints, modules=modules()), Middleware(Shelf)]
 
 
 @contextlib.asynccontextmanager

@@ -14,7 +14,7 @@ import streamlit as st
 
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.model import ModelSpec, preset, preset_names
-from semf_core.parameters import InvalidInput
+from semf_core.service import check_visitors_source
 
 SPEC, STAMP, RUNS, CURRENT = "semf_spec", "semf_spec_stamp", "semf_runs", "semf_run"
 SERVER_FILES = "file"
@@ -73,9 +73,8 @@ def set_source(new: DatasetSource) -> None:
 
 
 def check_source(new: DatasetSource) -> None:
-    """Refuse sources that would read the server's own files."""
-    if new.name == SERVER_FILES:
-        raise InvalidInput("dataset", "files of the server are not read from the dashboard; upload the file on the Data page")
+    """Refuse sources that would read the server's own files or fill its memory."""
+    check_visitors_source(new)
 
 
 def loaded() -> Loaded:

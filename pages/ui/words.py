@@ -1,23 +1,34 @@
-"""States, cases and counts of a run, in words."""
+"""States of a run, and refusals, in words."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from semf_core.solvers.base import Case
+from semf_core.parameters import InvalidInput
+from semf_core.spelling import FIRST
+
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε", "mu": "μ", "nu": "ν", "sigma": "σ", "lambda": "λ", "rho": "ρ"}
+LOWERED = str.maketrans("0123456789t", "₀₁₂₃₄₅₆₇₈₉ₜ")
+THINGS = {
+    "address": "This address",
+    "checkpoint": "The checkpoint",
+    "data": "The data",
+    "dataset": "The data set",
+    "edit": "The change",
+    "key": "The key",
+    "run": "The run",
+    "spec": "The model",
+    "store": "The server's store",
+}
+"""What is refused, where it is no field that somebody fills in."""
+PREDICATE = re.compile(
+    r"(is|are|was|must|cannot|has|have|holds?|names?|leaves?|allows?|declares?|changes|needs?|takes|overlap)\b"
+)
+"""A message that goes on after the name of its field: "must be positive"; others are sentences of their own."""
 
 LIVE = frozenset({"queued", "running", "paused"})
 """States that may still change by themselves: a view of any other run asks for nothing."""
-
-CASES: dict[int, str] = {
-    Case.SKIP: "Skip: ‖M−UV‖ fell enough, penalties stay",
-    Case.NEAR_FEASIBLE: "Case 1: nearly feasible, α and β reduced",
-    Case.X_STALLED: "Case 2a: X stalls, α raised",
-    Case.Y_STALLED: "Case 2b: Y stalls, β raised",
-    Case.BOTH_STALLED: "Cases 2a+2b: both stall, α and β raised",
-    Case.FIDELITY_STALLED: "Case 3a: fit stalls, α and β reduced",
-    Case.BOTH_IMPROVE: "Case 3b: both improve, α and β raised",
-}
 
 
 def state_words(status: Any) -> str:
@@ -34,15 +45,35 @@ def state_words(status: Any) -> str:
         return f"Finished: {status.message}" if status.message else "Finished"
     if status.state == "stopped":
         return "Stopped"
+    if status.state == "snapshot":
+        return "Saved before it had finished"
     if status.state == "interrupted":
         return f"Interrupted: {status.message or 'the server was restarted'}"
     return f"Failed: {status.message or 'the worker ended unexpectedly'}"
 
 
-def truth_words(scores: dict[str, Any]) -> list[dict[str, Any]]:
-    """Badges: what agrees with the ground truth, and whether all of it does."""
-    badges = []
-    for found, total, text in (("parts_found", "parts_total", "parts found"), ("groups_correct", "groups_total", "groups right")):
-        if scores.get(found) is not None and scores.get(total):
-            badges.append({"text": f"{scores[found]} of {scores[total]} {text}", "done": scores[found] == scores[total]})
-    return badges
+def symbol(text: str) -> str:
+    """A LaTeX symbol or a name like it, in plain characters: alpha_0 and alpha0 are α₀."""
+    found = re.fullmatch(r"([A-Za-z]+?)(?:_(\w+)|(\d+))?", text)
+    if found is None or (found[1] not in GREEK and len(found[1]) > 1):
+        return text
+    return GREEK.get(found[1], found[1]) + (found[2] or found[3] or "").translate(LOWERED)
+
+
+def sentence(refusal: InvalidInput) -> str:
+    """A refusal as one sentence, in the way of counting that pages have."""
+    field, message = refusal.field, refusal.counted(FIRST)
+    is_file = "." in field  # its name stays as its owner writes it
+    subject = field if is_file else THINGS.get(field) or _capital(symbol(field).replace("_", " "))
+    if PREDICATE.match(message):
+        text = f"{subject} {message}"
+    elif field in THINGS or not field:
+        text = _capital(message)
+    else:
+        text = f"{subject}: {message}"
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _capital(text: str) -> str:
+    """Words begin with a capital; a symbol alone (k, α₀) stays what it is."""
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]{2}", text) else text

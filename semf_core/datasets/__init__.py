@@ -1,7 +1,7 @@
 """Datasets: generators with known truth, real pictures, and files of the user's own."""
 
 from semf_core.datasets.base import DATASETS, Dataset, DatasetSource
-from semf_core.datasets.files import FileSource
+from semf_core.datasets.files import FileSource, source_from_word
 from semf_core.datasets.loaders import load_bytes, load_files, load_path
 from semf_core.datasets.pictures import Digits, Faces, Patches
 from semf_core.datasets.planted import Genes, NoisyDictionary, Paatero, SparseCodes
@@ -26,4 +26,5 @@ __all__ = [
     "load_bytes",
     "load_files",
     "load_path",
+    "source_from_word",
 ]

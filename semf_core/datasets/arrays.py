@@ -33,6 +33,18 @@ def read_npy(name: str, content: bytes, limits: Limits) -> Array:
     """The array of an NPY file in memory, without a copy."""
     header = _header(name, io.BytesIO(content))
     check_array(name, header.dtype, header.shape, limits)
+    return _decoded(name, header, content)
+
+
+def decode_npy(name: str, content: bytes) -> Array:
+    """The plain numbers or words of an NPY file in memory, of any shape, read-only."""
+    header = _header(name, io.BytesIO(content))
+    if header.dtype.kind not in "biufU" or not header.dtype.itemsize:
+        raise InvalidInput(name, f"holds {header.dtype.name} values, neither numbers nor words; save it again")
+    return _decoded(name, header, content)
+
+
+def _decoded(name: str, header: Header, content: bytes) -> Array:
     _check_length(name, header, len(content))
     flat = np.frombuffer(content, header.dtype, math.prod(header.shape), header.offset)
     return flat.reshape(header.shape, order="F" if header.fortran_order else "C")

@@ -93,14 +93,18 @@ class DatasetSource(Parametrized):
         """Build or read the data."""
         raise NotImplementedError
 
+    def arrays(self) -> dict[str, tuple[int, int]]:
+        """Shapes of the largest arrays that `load` builds, each under the parameter to lower; none if they are read or fixed."""
+        return {}
+
+    def check_entries(self, most: int = MAX_ENTRIES) -> None:
+        """Refuse, before anything is built, what would not fit in memory."""
+        for name, (rows, columns) in self.arrays().items():
+            if rows * columns > most:
+                raise InvalidInput(name, f"{rows} × {columns} is more than {most:,} entries; ask for a smaller matrix")
+
 
 DATASETS: Registry[DatasetSource] = Registry("dataset")
-
-
-def check_size(field_name: str, rows: int, columns: int) -> None:
-    """Refuse to build a matrix that would not fit in memory."""
-    if rows * columns > MAX_ENTRIES:
-        raise InvalidInput(field_name, f"{rows} × {columns} is more than {MAX_ENTRIES:,} entries; ask for a smaller matrix")
 
 
 def real_matrix(field_name: str, value: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from semf_core.datasets.base import DATASETS, Dataset, DatasetSource
 from semf_core.datasets.loaders import load_path
@@ -23,3 +24,10 @@ class FileSource(DatasetSource, Reading):
 
     def load(self) -> Dataset:
         return load_path(self.path, Reading(**{p.name: getattr(self, p.name) for p in params_of(Reading)}))
+
+
+def source_from_word(word: str) -> DatasetSource:
+    """A built-in set by name, with its parameters if wanted (swimmer:noise=0.1), otherwise a file."""
+    if word.partition(":")[0] in DATASETS.names() and not Path(word).exists():
+        return DATASETS.parse(word)
+    return FileSource(path=word)

@@ -163,7 +163,7 @@ def _dataset(name: str, raw: Raw, reading: Reading, limits: Limits) -> Dataset:
     except InvalidInput as error:
         if error.field == name:
             raise
-        about = error.message if error.field == "data" else str(error)
+        about = error.message if error.field == "data" else f"its {error.field} {error.message}"
         raise InvalidInput(name, about) from None
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core.datasets.base import DATASETS, Array, Dataset, DatasetSource, check_size
+from semf_core.datasets.base import DATASETS, Array, Dataset, DatasetSource
 from semf_core.parameters import InvalidInput, param
 
 IMAGES = ("camera", "astronaut", "coffee", "cat", "coins", "moon", "rocket", "brick", "grass", "gravel", "page")
@@ -69,8 +69,11 @@ class Patches(DatasetSource):
     remove_mean: bool = param("boolean", True, help="subtract its mean from every patch (entries then have both signs)")
     seed: int = param("integer", 0, low=0, high=2**32 - 1, help="seed of the places")
 
+    def arrays(self) -> dict[str, tuple[int, int]]:
+        return {"count": (self.size**2, self.count)}
+
     def load(self) -> Dataset:
-        check_size("count", self.size**2, self.count)
+        self.check_entries()
         picture = grey_picture(self.image)
         windows = np.lib.stride_tricks.sliding_window_view(picture, (self.size, self.size))
         places = windows.shape[0] * windows.shape[1]

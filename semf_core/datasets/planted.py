@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core.datasets.base import DATASETS, Array, Dataset, DatasetSource, check_size
+from semf_core.datasets.base import DATASETS, Array, Dataset, DatasetSource
 from semf_core.parameters import InvalidInput, param
 
 NOISE_HELP = "standard deviation of Gaussian noise, which makes some entries negative"
@@ -35,11 +35,15 @@ def noise_at(clean: Array, snr_db: float, rng: np.random.Generator) -> Array:
 class _Codes(DatasetSource):
     """M = XY with unit columns in X and k nonzeros in every column of Y."""
 
-    def _check(self, rows: int, atoms: int, samples: int, nonzeros: int) -> None:
+    def _check(self, atoms: int, nonzeros: int) -> None:
         if nonzeros > atoms:
             raise InvalidInput("nonzeros", f"a sample cannot use {nonzeros} of {atoms} atoms; lower it or raise atoms")
-        check_size("samples", max(rows, atoms), samples)
-        check_size("atoms", rows, atoms)
+        self.check_entries()
+
+
+def code_arrays(rows: int, atoms: int, samples: int) -> dict[str, tuple[int, int]]:
+    """M or Y, whichever is larger, and X."""
+    return {"samples": (max(rows, atoms), samples), "atoms": (rows, atoms)}
 
 
 @DATASETS.register
@@ -60,7 +64,10 @@ class SparseCodes(_Codes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check(self.rows, self.atoms, self.samples, self.nonzeros)
+        self._check(self.atoms, self.nonzeros)
+
+    def arrays(self) -> dict[str, tuple[int, int]]:
+        return code_arrays(self.rows, self.atoms, self.samples)
 
     def load(self) -> Dataset:
         rng = np.random.default_rng(self.seed)
@@ -96,7 +103,10 @@ class NoisyDictionary(_Codes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check(self.rows, self.atoms, self.samples, self.nonzeros)
+        self._check(self.atoms, self.nonzeros)
+
+    def arrays(self) -> dict[str, tuple[int, int]]:
+        return code_arrays(self.rows, self.atoms, self.samples)
 
     def load(self) -> Dataset:
         rng = np.random.default_rng(self.seed)
@@ -134,9 +144,11 @@ class Genes(DatasetSource):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.check_entries()
+
+    def arrays(self) -> dict[str, tuple[int, int]]:
         elements = self.genes * self.mutations
-        check_size("samples", max(self.length, elements), self.samples)
-        check_size("mutations", self.length, elements)
+        return {"samples": (max(self.length, elements), self.samples), "mutations": (self.length, elements)}
 
     def load(self) -> Dataset:
         rng = np.random.default_rng(self.seed)
@@ -178,6 +190,9 @@ class Paatero(DatasetSource):
     width: float = param("number", 0.06, low=0.01, high=0.5, symbol="w", help="standard deviation of a bell curve")
     noise: float = param("number", 0.1, low=0, high=10, symbol=r"\sigma", help="standard deviation of Gaussian noise")
     seed: int = param("integer", 0, **SEED)
+
+    def arrays(self) -> dict[str, tuple[int, int]]:
+        return {"samples": (self.rows, self.samples)}
 
     def load(self) -> Dataset:
         rng = np.random.default_rng(self.seed)

@@ -67,6 +67,7 @@ class Swimmer(DatasetSource):
 
     name = "swimmer"
     title = "Swimmer"
+    reference = "swimmer"
     summary = "256 stick figures of 32 × 32 pixels: one torso and four limbs in four positions each, with known parts and groups."
     example: ClassVar[dict[str, Any]] = {"missing": 0.5}
 

@@ -10,6 +10,7 @@ from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput, Param, Parametrized, params_of
 from semf_core.sets import StructureSet
 from semf_core.solvers import Limits, Solver
+from semf_core.spelling import FIRST, spell
 
 ALPHA = Param("number", None, low=0, open_low=True, symbol=r"\alpha", help="penalty on X = U from here on", name="alpha")
 BETA = Param("number", None, low=0, open_low=True, symbol=r"\beta", help="penalty on Y = V from here on", name="beta")
@@ -69,12 +70,14 @@ def _differences(before: Parametrized, after: Parametrized) -> list[str]:
 
 
 def _listed(sets: Sequence[StructureSet]) -> str:
-    return " and ".join(_set_words(s.to_dict()) for s in sets) or "no constraint"
+    return " and ".join(map(_set_words, sets)) or "no constraint"
 
 
-def _set_words(values: dict[str, Any]) -> str:
-    rest = ", ".join(f"{name} {_shown(value)}" for name, value in values.items() if name != "name")
-    return f"{values['name']} ({rest})" if rest else str(values["name"])
+def _set_words(s: StructureSet) -> str:
+    """A set with its parameters, indices counted as in its formula."""
+    values = s.to_dict() | {p.name: spell(p, getattr(s, p.name), FIRST) for p in params_of(type(s)) if p.counts}
+    rest = ", ".join(f"{name} {_shown(value)}" for name, value in values.items() if name != "name" and value != "")
+    return f"{s.name} ({rest})" if rest else s.name
 
 
 def _shown(value: Any) -> str:

@@ -13,19 +13,36 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it: readers see the old or the new one."""
+def write_whole(path: Path, write: Callable[[BinaryIO], object], durable: bool = False) -> None:
+    """Let `write` fill a temporary file beside `path`, then rename it: readers see the old or the new one.
+
+    A durable one is on the disk when this returns, name and all.
+    """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with open(temporary, "wb") as file:
             write(file)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, path)
+        if durable:
+            sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def write_json(path: Path, value: Any) -> None:
-    write_whole(path, lambda file: file.write(json.dumps(value, ensure_ascii=False).encode()))
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_json(path: Path, value: Any, durable: bool = False) -> None:
+    write_whole(path, lambda file: file.write(json.dumps(value, ensure_ascii=False).encode()), durable)
 
 
 def read_json(path: Path) -> Any:
@@ -49,6 +66,18 @@ def try_lock(path: Path) -> BinaryIO | None:
         file.close()
         return None
     return file
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process holds the lock; nothing is written."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False
 
 
 def remove_folder(folder: Path, trash: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import time
 import zipfile
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,11 @@ class RunFolder:
     @property
     def meta(self) -> Path:
         return self.path / "meta.json"
+
+    @property
+    def about(self) -> Path:
+        """What a person has written about the run: title, tags and note; only some folders have it."""
+        return self.path / "about.json"
 
     @property
     def scalars(self) -> Path:
@@ -92,6 +98,20 @@ class RunFolder:
     def spec(self, edition: int = 0) -> ModelSpec:
         path = self.spec_file(edition)
         return ModelSpec.from_dict(read_json(path if path.exists() else self.spec_file(0)))
+
+    def numbers_file(self, edition: int) -> Path:
+        return self.path / f"numbers-{edition}.json"
+
+    def write_numbers(self, numbers: Mapping[str, float], edition: int) -> None:
+        """What an edit set beside the model: α, β."""
+        write_json(self.numbers_file(edition), dict(numbers))
+
+    def numbers(self, edition: int) -> dict[str, float] | None:
+        """What `write_numbers` kept; None if nothing is known."""
+        try:
+            return {str(name): float(value) for name, value in read_json(self.numbers_file(edition)).items()}
+        except FileNotFoundError:
+            return None
 
     # -- numbers -----------------------------------------------------------------------------
 

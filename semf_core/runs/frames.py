@@ -45,12 +45,16 @@ def frame_bytes(run: Run) -> int:
 def write_frame(file: BinaryIO, run: Run) -> None:
     """The current factors as float32 NPZ without pickle, without rows and columns that are zero throughout."""
     problem = run.problem
-    arrays = {"W": run.state.W.astype(np.float32), "Z": run.state.Z.astype(np.float32)}
-    if problem.rows is not None:
-        arrays["rows"] = problem.rows
-    if problem.columns is not None:
-        arrays["columns"] = problem.columns
-    np.savez(file, head=np.array([run.iterations, *problem.shape]), **arrays)  # type: ignore[arg-type]
+    W, Z = run.state.W.astype(np.float32), run.state.Z.astype(np.float32)
+    write_compact(file, run.iterations, problem.shape, (W, Z), (problem.rows, problem.columns))
+
+
+def write_compact(
+    file: BinaryIO, iteration: int, shape: tuple[int, int], factors: tuple[Array, Array], kept: tuple[Array | None, Array | None]
+) -> None:
+    """A frame from W (X above U, transposed) and Z (Y above V); `kept` are the rows and columns that they have, None for all."""
+    arrays = {name: value for name, value in zip(("rows", "columns"), kept, strict=True) if value is not None}
+    np.savez(file, head=np.array([iteration, *shape]), W=factors[0], Z=factors[1], **arrays)  # type: ignore[arg-type]
 
 
 def read_frame(file: Path | BinaryIO) -> FactorFrame:

@@ -31,6 +31,14 @@ def number_from_env(name: str, default: float, low: float = 0) -> float:
     return value
 
 
+def flag_from_env(name: str) -> bool:
+    """A switch that the operator may set: 1, true, yes or on, and 0, false, no, off or nothing."""
+    text = os.environ.get(name, "").strip().lower()
+    if text not in {"", "0", "false", "no", "off", "1", "true", "yes", "on"}:
+        raise InvalidInput(name, f"must be 1 or 0, not {text!r}")
+    return text in {"1", "true", "yes", "on"}
+
+
 class Quota:
     """The limit on everything stored below a home folder."""
 
@@ -39,7 +47,7 @@ class Quota:
         self._sizes = FolderSizes()
 
     def used(self) -> int:
-        return self._sizes.total(self.home / "runs") + self._sizes.total(self.home / "data")
+        return sum(self._sizes.total(self.home / name) for name in ("runs", "data", "snapshots"))
 
     def check(self, coming: int = 0) -> None:
         """Refuse what would not fit; nothing is ever deleted to make room."""
@@ -47,4 +55,4 @@ class Quota:
         used = self.used() + coming
         if used > limit * MB:
             sizes = f"{used / MB:.0f} MB with this, and the limit is {limit:.0f} MB"
-            raise InvalidInput("store", f"is full: {sizes}; delete runs that are no longer needed")
+            raise InvalidInput("store", f"is full: {sizes}; delete runs or snapshots that are no longer needed")

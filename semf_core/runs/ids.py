@@ -20,7 +20,7 @@ def new_id() -> str:
 def checked_id(field: str, value: object) -> str:
     """The id, or a refusal before anything in the file system is touched."""
     if not isinstance(value, str) or not ID.fullmatch(value):
-        raise InvalidInput(field, "is not a valid id; open it with the whole link you were given")
+        raise InvalidInput(field, "has an id that is not valid; open it with the whole link you were given")
     return value
 
 

@@ -42,6 +42,8 @@ class Active:
     worker: WorkerProcess | None = None
     order: dict[str, Any] | None = None
     """What it waits to do."""
+    stepping: bool = False
+    """It iterates for a given number of steps only."""
     answers: int = 0
     refusal: InvalidInput | None = None
 
@@ -49,7 +51,8 @@ class Active:
 class Manager:
     """Slots, queue and commands. Who may give a command is the service's business."""
 
-    def __init__(self, store: Store, max_running: int) -> None:
+    def __init__(self, store: Store, max_running: int, warm: bool = True) -> None:
+        """`warm` starts a worker ahead of need."""
         self.store, self.max_running = store, max_running
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
@@ -60,7 +63,8 @@ class Manager:
         self._closing = False
         self._fleet = Fleet(lambda: WorkerProcess(store.home, self._on_report, self._on_exit), limit=2 * max_running + 2)
         with self._lock:
-            self._fleet.keep_warm()
+            if warm:
+                self._fleet.keep_warm()
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -88,7 +92,8 @@ class Manager:
     def _command(self, run_id: str, patient: bool = True) -> Iterator[Active]:
         """One command at a time for a run: while it waits for the worker, others may call in.
 
-        A patient command lets an errand (opening, an edit) end first, so that its report is not taken for the command's.
+        A patient command lets an errand (opening, an edit, a few steps) end first, so that its report is not taken
+        for the command's and Play right after Step goes on from there.
         """
         with self._lock:
             if not self._changed.wait_for(lambda: run_id not in self._commanded, 2 * PATIENCE):
@@ -97,7 +102,7 @@ class Manager:
             active = None
             try:
                 active = self._activate(run_id)
-                if patient and active.meta.state not in {"queued", "running"}:
+                if patient and self._is_on_errand(active):
                     self._await_rest(active)
                 yield active
             finally:
@@ -115,6 +120,10 @@ class Manager:
         """Go on from the checkpoint, to the end or for some iterations."""
         with self._command(run_id) as active:
             state = active.meta.state
+            if state == "running" and active.stepping and budget is None:
+                active.stepping = False
+                self._amend(active, budget=None)
+                return
             if state in {"running", "queued"}:
                 raise InvalidInput("run", f"is already {state}")
             if state == "finished":
@@ -236,6 +245,7 @@ class Manager:
         order, active.worker, active.order = active.order or {}, worker, None
         known = {"run": run_id, "folder": str(active.folder.path), "edition": active.meta.edition, "fresh": False}
         worker.send({"order": "work", **known, **order})
+        active.stepping = order.get("budget") is not None
         if order.get("budget", 0) != 0:
             self._set(active, state="running", message="")
 
@@ -280,6 +290,10 @@ class Manager:
     def _is_at_rest(self, active: Active) -> bool:
         """No worker does anything for it, and it waits for none."""
         return active.order is None and (active.worker is None or active.worker.role == "holding")
+
+    def _is_on_errand(self, active: Active) -> bool:
+        """It does something short, or waits to."""
+        return active.id in self._errands or (active.worker is not None and active.worker.role == "errand")
 
     def _await_rest(self, active: Active) -> None:
         if not self._changed.wait_for(lambda: self._is_at_rest(active), READY_SECONDS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -23,20 +24,26 @@ def write_outcome(folder: RunFolder, run: Run, spec: ModelSpec, dataset: Dataset
     result = make_result(run)
     factors = {"U": result.U, "V": result.V, "X": result.X, "Y": result.Y}
     write_whole(folder.result_factors, lambda file: np.savez(file, **factors))  # type: ignore[arg-type]
-    certificate = result.certificate
     write_json(
         folder.result,
         {
             "state": state,
             **{name: getattr(result, name) for name in NUMBERS},
-            "violations": [asdict(v) for v in certificate.violations],
-            "nonzeros_u": certificate.nonzeros_u.tolist(),
-            "nonzeros_v": certificate.nonzeros_v.tolist(),
-            "gap_x": certificate.gap_x,
-            "gap_y": certificate.gap_y,
+            **certificate_values(result.certificate),
             "truth": truth_scores(dataset, result.U, spec.y_set),
         },
     )
+
+
+def certificate_values(certificate: Certificate) -> dict[str, Any]:
+    """A certificate as JSON types."""
+    return {
+        "violations": [asdict(v) for v in certificate.violations],
+        "nonzeros_u": certificate.nonzeros_u.tolist(),
+        "nonzeros_v": certificate.nonzeros_v.tolist(),
+        "gap_x": certificate.gap_x,
+        "gap_y": certificate.gap_y,
+    }
 
 
 def read_outcome(folder: RunFolder) -> Result:

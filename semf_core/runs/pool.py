@@ -32,7 +32,11 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, home: Path, on_report: Callable[[WorkerProcess, Report], None], on_exit: Callable[[WorkerProcess, int], None]
+        self,
+        home: Path,
+        on_report: Callable[[WorkerProcess, Report], None],
+        on_exit: Callable[[WorkerProcess, int], None],
+        module: str = "semf_core.runs.worker",
     ) -> None:
         self.role = "idle"
         self.run_id = ""
@@ -41,7 +45,7 @@ class WorkerProcess:
         """Orders so far: a report carries the number of the last one that the worker had seen."""
         self.since = time.monotonic()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "semf_core.runs.worker"],  # -P: the current folder must not shadow modules
+            [sys.executable, "-P", "-m", module],  # -P: the current folder must not shadow modules
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=worker_environment(home),

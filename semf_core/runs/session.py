@@ -127,6 +127,7 @@ def _clear(folder: RunFolder, edition: int) -> None:
     remove_outcome(folder)
     if edition:
         folder.write_spec(folder.spec(edition))
-    for stale in ("spec-*.json", "*frame-*.npz*", "*live.npz*", ".checkpoint*", ".result*", "scalars.bin", "events.jsonl"):
+    models, pictures = ("spec-*.json", "numbers-*.json"), ("*frame-*.npz*", "*live.npz*")
+    for stale in (*models, *pictures, ".checkpoint*", ".result*", "scalars.bin", "events.jsonl"):
         for path in folder.path.glob(stale):
             path.unlink()

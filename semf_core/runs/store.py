@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
-from semf_core.runs.files import locked, read_json, remove_folder, try_lock, write_json
+from semf_core.runs.files import is_locked, locked, read_json, remove_folder, try_lock, write_json
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.home import Quota
 from semf_core.runs.ids import checked_id, key_hash, new_id
@@ -43,13 +43,15 @@ class Meta:
 class Store:
     """Runs below a home folder, and this server's sign of life among those that share it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, read_only: bool = False) -> None:
         self.home = home
         self.quota = Quota(home)
         self.token = secrets.token_hex(16)
-        for name in ("runs", "data", "servers", "demos"):
-            (home / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._presence = self._announce()
+        self._presence: BinaryIO | None = None
+        if not read_only:
+            for name in ("runs", "data", "servers", "demos"):
+                (home / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._presence = self._announce()
 
     def _announce(self) -> BinaryIO:
         """A lock that the system releases when this process ends, however it ends; dead servers' are swept up."""
@@ -68,19 +70,12 @@ class Store:
 
     def owner_alive(self, token: str) -> bool:
         """Whether the server that wrote this token still runs."""
-        path = self._lock_of(token)
-        if token == self.token:
-            return True
-        if not token or not path.exists():
-            return False
-        lock = try_lock(path)
-        if lock is not None:
-            lock.close()
-        return lock is None
+        return token == self.token or (bool(token) and is_locked(self._lock_of(token)))
 
     def close(self) -> None:
-        self._presence.close()
-        self._lock_of(self.token).unlink(missing_ok=True)
+        if self._presence is not None:
+            self._presence.close()
+            self._lock_of(self.token).unlink(missing_ok=True)
 
     # -- runs --------------------------------------------------------------------------------
 

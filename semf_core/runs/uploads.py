@@ -41,15 +41,14 @@ class Upload(DatasetSource):
         return self.load_from(default_home())
 
     def load_from(self, home: Path) -> Dataset:
-        folder = home / "data" / self.id
         try:
-            info = read_json(folder / "info.json")
-            data = _read_matrix(folder)
-            with np.load(folder / "truth.npz", allow_pickle=False) as stored:
-                truth = {name: stored[name] for name in stored.files}
+            return read_dataset(home / "data" / self.id)
         except FileNotFoundError:
             raise InvalidInput("dataset", "the uploaded data is no longer on this server; upload it again") from None
-        return Dataset(data, **info, **truth)
+
+
+UNNAMED = Upload("-" * 22)
+"""An upload whose id is not told."""
 
 
 def load_source(source: DatasetSource, home: Path) -> Dataset:
@@ -69,6 +68,12 @@ def add_upload(dataset: Dataset, home: Path | None = None, quota: Quota | None =
     source = Upload(new_id())
     folder = home / "data" / source.id
     folder.mkdir(parents=True, mode=0o700)
+    write_dataset(dataset, folder)
+    return source
+
+
+def write_dataset(dataset: Dataset, folder: Path) -> None:
+    """The files of a dataset: its matrix, what is known of its truth, and the rest."""
     if sparse.issparse(dataset.data):
         sparse.save_npz(folder / "data.npz", dataset.data)
     else:
@@ -76,12 +81,21 @@ def add_upload(dataset: Dataset, home: Path | None = None, quota: Quota | None =
     truth = {name: getattr(dataset, name) for name in TRUTH if getattr(dataset, name) is not None}
     np.savez(folder / "truth.npz", **truth)
     write_json(folder / "info.json", {name: getattr(dataset, name) for name in INFO})
-    return source
+
+
+def read_dataset(folder: Path) -> Dataset:
+    """What `write_dataset` wrote; FileNotFoundError if it is not there."""
+    info = read_json(folder / "info.json")
+    data = _read_matrix(folder)
+    with np.load(folder / "truth.npz", allow_pickle=False) as stored:
+        truth = {name: stored[name] for name in stored.files}
+    return Dataset(data, **info, **truth)
 
 
 def remove_unused(home: Path, candidates: Iterable[str]) -> int:
-    """Delete those of the uploads that no run uses; how many."""
+    """Delete those of the uploads that no run and no snapshot uses; how many."""
     used = {upload for spec in (home / "runs").glob("*/spec*.json") if (upload := _upload_of(spec))}
+    used |= {str(read_json(card)["upload"]) for card in (home / "snapshots").glob("*/*.json")}
     removed = 0
     for upload in candidates:
         folder = home / "data" / checked_id("id", upload)

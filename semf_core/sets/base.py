@@ -268,7 +268,7 @@ def latex_number(value: float) -> str:
 def check_indices(field: str, indices: Iterable[int], limit: int, what: str) -> None:
     worst = max(indices)
     if worst >= limit:
-        raise InvalidInput(field, f"names {what} {worst}, but there are only {limit} (counted from 0)")
+        raise InvalidInput(field, f"names {what} {{worst}}, but there are only {limit} (counted from {{origin}})", worst=worst)
 
 
 def as_matrix(A: Any) -> Array:

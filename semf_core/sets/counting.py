@@ -65,7 +65,8 @@ class GroupSparse(VectorSet):
             raise InvalidInput("k", f"holds {len(self.k)} numbers for {len(self.groups)} groups; give one, or one per group")
         for t, (group, count) in enumerate(zip(self.groups, self.counts, strict=True)):
             if count > len(group):
-                raise InvalidInput("k", f"group {t} has {len(group)} entries, so at most {len(group)} nonzeros, not {count}")
+                room = f"has {len(group)} entries, so at most {len(group)} nonzeros, not {count}"
+                raise InvalidInput("k", f"group {{t}} (counted from {{origin}}) {room}", t=t)
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -80,11 +81,13 @@ class GroupSparse(VectorSet):
     def check_length(self, length: int) -> None:
         flat = {i for g in self.groups for i in g}
         if max(flat) >= length:
-            raise InvalidInput("groups", f"name entry {max(flat)}, but the vectors have {length} entries (counted from 0)")
+            room = f"but the vectors have {length} entries (counted from {{origin}})"
+            raise InvalidInput("groups", f"name entry {{entry}}, {room}", entry=max(flat))
         missing = sorted(set(range(length)) - flat)
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise InvalidInput("groups", f"leave out entry {missing[0]}{more}; a partition covers all {length} entries")
+            whole = f"a partition covers all {length} entries (counted from {{origin}})"
+            raise InvalidInput("groups", f"leave out entry {{entry}}{more}; {whole}", entry=missing[0])
 
     def restricted(self, keep: Array, axis: int, shape: Shape) -> StructureSet | None:
         if axis == (0 if self.axis == "row" else 1) or self.axis == "all":

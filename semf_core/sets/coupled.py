@@ -22,7 +22,7 @@ class OrthogonalTo(StructureSet):
     summary: ClassVar[str] = "every other column is orthogonal to a chosen one"
     example: ClassVar[dict[str, Any]] = {"column": 2}
 
-    column: int = param("integer", low=0, symbol="c", help="the column that the others are orthogonal to")
+    column: int = param("integer", low=0, index=True, symbol="c", help="the column that the others are orthogonal to")
     hold: bool = param("boolean", True, help="keep that column as it is (eq. 16); off: move it too, to the joint nearest point")
 
     @property
@@ -41,7 +41,8 @@ class OrthogonalTo(StructureSet):
 
     def check_shape(self, shape: Shape) -> None:
         if self.column >= shape[1]:
-            raise InvalidInput("column", f"is {self.column}, but there are only {shape[1]} columns (counted from 0)")
+            room = f"but there are only {shape[1]} columns (counted from {{origin}})"
+            raise InvalidInput("column", f"is {{column}}, {room}", column=self.column)
 
     def restricted(self, keep: Array, axis: int, shape: Shape) -> StructureSet | None:
         return self if axis == 0 else None

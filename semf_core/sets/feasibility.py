@@ -144,8 +144,9 @@ def _check_bounds(sets: Sets, shape: Shape) -> None:
             empty = np.flatnonzero(low > high)
             if empty.size:
                 e = int(empty[0])
-                where = f"entry ({e // shape[1]}, {e % shape[1]})"
-                raise InvalidInput(s.name, f"{where} would have to be at least {low[e]:g} and at most {high[e]:g}")
+                asked = f"would have to be at least {low[e]:g} and at most {high[e]:g}"
+                where = "entry ({row}, {column}), counted from {origin},"
+                raise InvalidInput(s.name, f"{where} {asked}", row=e // shape[1], column=e % shape[1])
 
 
 def _check_support(s: StructureSet, mask: Array) -> None:
@@ -161,15 +162,18 @@ def _check_support(s: StructureSet, mask: Array) -> None:
     elif isinstance(s, Orthonormal):
         empty = np.flatnonzero(~mask.any(axis=1 if s.axis == "row" else 0))
         if empty.size:
-            raise InvalidInput("mask", f"allows no entry in {s.axis} {empty[0]}, but {s.name} asks for a vector of length one")
+            where = f"{s.axis} {{place}} (counted from {{origin}})"
+            asked = f"{s.name} asks for a vector of length one"
+            raise InvalidInput("mask", f"allows no entry in {where}, but {asked}", place=int(empty[0]))
         return
     else:
         return
     vectors = s.scope.take(mask)
     for j in range(vectors.shape[1]):
         if not needed(vectors[:, j]):
-            where = "" if s.axis == "all" else f" in {s.axis} {j if s.columns is None else s.columns[j]}"
-            raise InvalidInput("mask", f"allows {int(vectors[:, j].sum())} entries{where}, but {s.name} asks for {asks}")
+            where = "" if s.axis == "all" else f" in {s.axis} {{place}} (counted from {{origin}})"
+            allows = f"allows {int(vectors[:, j].sum())} entries{where}"
+            raise InvalidInput("mask", f"{allows}, but {s.name} asks for {asks}", place=j if s.columns is None else s.columns[j])
 
 
 def _check_known(sets: Sets, shape: Shape) -> None:

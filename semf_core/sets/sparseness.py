@@ -21,6 +21,7 @@ class Sparseness(VectorSet):
     title: ClassVar[str] = "Sparseness"
     summary: ClassVar[str] = "Hoyer's L1/L2 sparseness has a given value, or lies between two"
     example: ClassVar[dict[str, Any]] = {"low": 0.75}
+    reference: ClassVar[str] = "nmfsc"
 
     low: float = param("number", low=0, high=1, symbol="s", help="sparseness, or the least sparseness allowed")
     high: float | None = param(
@@ -70,6 +71,7 @@ class GroupSparseness(StructureSet):
     name: ClassVar[str] = "group_sparseness"
     title: ClassVar[str] = "Mean sparseness"
     summary: ClassVar[str] = "each group of columns has a given mean sparseness, shared out as suits the data"
+    reference: ClassVar[str] = "mixed-norm"
     example: ClassVar[dict[str, Any]] = {"groups": [[0, 2], [3]], "values": [0.4, 0.7]}
 
     groups: tuple[tuple[int, ...], ...] = param("groups", symbol="I_g", help="groups of columns (or rows); others are free")

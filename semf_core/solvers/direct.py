@@ -41,9 +41,9 @@ class Direct(Solver):
         return self._placed(problem, state, self.begin(problem, rng, state))
 
     def step(self, problem: Problem, state: State) -> State:
-        W, Z = state.W, state.Z
+        W, Z, p = state.W, state.Z, state.rank
         state = self._placed(problem, state, self.update(problem, state))
-        state.numbers["change"] = max(_relative_change(state.W, W), _relative_change(state.Z, Z))
+        state.numbers["change"] = max(_relative_change(state.W[:p], W[:p]), _relative_change(state.Z[:p], Z[:p]))
         state.numbers["steps"] += 1
         return state
 

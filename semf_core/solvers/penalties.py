@@ -9,6 +9,17 @@ from semf_core.solvers.base import Case
 QUANTITIES = 4
 """‖M−UV‖, ‖M−XY‖, ‖X−U‖, ‖Y−V‖, in this order."""
 
+CASE_WORDS: dict[int, str] = {
+    Case.SKIP: "Skip: ‖M−UV‖ fell enough, penalties stay",
+    Case.NEAR_FEASIBLE: "Case 1: nearly feasible, α and β reduced",
+    Case.X_STALLED: "Case 2a: X stalls, α raised",
+    Case.Y_STALLED: "Case 2b: Y stalls, β raised",
+    Case.BOTH_STALLED: "Cases 2a+2b: both stall, α and β raised",
+    Case.FIDELITY_STALLED: "Case 3a: fit stalls, α and β reduced",
+    Case.BOTH_IMPROVE: "Case 3b: both improve, α and β raised",
+}
+"""What each decision means and does."""
+
 
 def decide(now: np.ndarray, before: np.ndarray, epsilon: float) -> Case:
     """Algorithm 2's decision from the means of the last q iterations and of the q before."""

@@ -19,6 +19,8 @@ from semf_core.solvers.polish import polish
 COLUMNS = ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y", "change", "case", "seconds", "start")
 SETTLED = 3
 """(9) must hold this many times in a row."""
+COUNTERS = ("stop_reason", "seconds", "start", "_settled", "_start_iteration", "_window_first", "best_uv", "best_iteration")
+"""What a checkpoint holds of a run beside its state, history, events and generator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,7 @@ class Run:
         self._settled = 0
         self._start_iteration = 0
         self._window_first = 0
-        self.best_uv = np.inf
+        self.best_uv = self._best_value = np.inf
         self.best_iteration = 0
         self._begin()
 
@@ -138,7 +140,7 @@ class Run:
         return State(*self.best) if best else self.state
 
     def factors(self, best: bool = True) -> tuple[Array, Array, Array, Array]:
-        """(U, V, X, Y): those with the smallest ‖M−UV‖ seen, or the current ones."""
+        """(U, V, X, Y): the best ones seen (of the smallest ‖M−UV‖, or cost where the solver has penalties), or the current."""
         s = self._factors(best)
         p = s.rank
         U, V = self.problem.expand(s.W[p:], s.Z[p:])
@@ -154,9 +156,11 @@ class Run:
         began = time.perf_counter()
         self.state = self.solver.step(self.problem, self.state)
         frame = self.solver.frame(self.problem, self.state)
+        value = self._value(self.state, frame.residual_uv)
         if not np.isfinite(frame.residual_uv + frame.residual_xy):
             self.stop_reason = "diverged"
-        elif frame.residual_uv < self.best_uv:
+        elif value < self._best_value:
+            self._best_value = value
             self.best_uv, self.best_iteration = frame.residual_uv, self.iterations + 1
             self.best = (self.state.W, self.state.Z)
             self.state.scratch["kept"] = self.best
@@ -167,9 +171,17 @@ class Run:
             self._after(frame, previous)
         return frame
 
+    def _value(self, state: State, residual_uv: float) -> float:
+        """What the best factors have the least of."""
+        return self.solver.cost(self.problem, state) if self.solver.penalised else residual_uv
+
+    def _value_of_best(self) -> float:
+        return self._value(State(self.best[0], self.best[1], {"residual": self.best_uv}), self.best_uv)
+
     def _after(self, frame: Frame, previous_xy: float) -> None:
         """Decide whether the start is over, stagnates, or goes on."""
-        quiet = abs(previous_xy - frame.residual_xy) <= self.limits.tol * previous_xy or frame.change <= self.limits.tol
+        tol = self.limits.tol
+        quiet = tol > 0 and (abs(previous_xy - frame.residual_xy) <= tol * previous_xy or frame.change <= tol)
         self._settled = self._settled + 1 if quiet and np.isfinite(previous_xy) else 0
         solved = self.best_uv <= self.limits.target * self.problem.matrix.norm
         settled = self._settled >= SETTLED
@@ -255,6 +267,7 @@ class Run:
             self.best_uv, self.best_iteration = problem.matrix.residual(self.state.W[p:], self.state.Z[p:]), self.iterations
         self.state.numbers.update(numbers)
         self.problem, self.solver, self.limits = problem, solver, limits
+        self._best_value = self._value_of_best()
         self._start_iteration = self._window_first = self.iterations
         self._settled = 0
         self.stop_reason = None
@@ -274,21 +287,8 @@ class Run:
 
     def checkpoint(self, file: str | Path | BinaryIO) -> None:
         """Everything needed to go on bit for bit, as NPZ without pickle."""
-        counters = {
-            name: getattr(self, name)
-            for name in (
-                "stop_reason",
-                "seconds",
-                "start",
-                "_settled",
-                "_start_iteration",
-                "_window_first",
-                "best_uv",
-                "best_iteration",
-            )
-        }
         meta = {
-            "counters": counters,
+            "counters": {name: getattr(self, name) for name in COUNTERS},
             "rng": self.rng.bit_generator.state,
             "events": [asdict(e) for e in self.events],
             "seed": self.seed,
@@ -320,6 +320,7 @@ class Run:
         run.state = unpack_state(arrays)
         run.best = (arrays["best_W"], arrays["best_Z"])
         run.state.scratch["kept"] = run.best
+        run._best_value = run._value_of_best()
         return run
 
 

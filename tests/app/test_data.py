@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -109,10 +110,19 @@ def test_impossible_parameters_are_refused_and_the_data_stays():
     assert any("cannot use 1000 of 60" in e for e in errors(page))
     assert len(pictures(page)) == 1
     page.selectbox(key="data.set").set_value("patches").run()
-    page.number_input(key="data.patches.count").set_value(1_000_000).run()
+    page.number_input(key="data.patches.count").set_value(300_000).run()
     assert any("ask for fewer" in e for e in errors(page))
     page.number_input(key="data.patches.count").set_value(100).run()
     assert not errors(page)
+
+
+def test_data_that_would_fill_the_server_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_ENTRIES_MILLIONS", "0.1")
+    page = open_page("data")
+    page.selectbox(key="data.set").set_value("sparse_codes").run()
+    assert not errors(page)
+    page.number_input(key="data.sparse_codes.samples").set_value(2000).run()
+    assert errors(page) == ["Samples: 60 × 2000 is more than 100,000 entries; ask for a smaller matrix."]
 
 
 GOOD = {
@@ -214,6 +224,18 @@ def test_a_bad_file_is_refused_in_a_sentence_and_the_data_stays(name, home):
     assert spec_of(page) == preset(preset_names()[0])
     assert not pictures(page)
     assert home == []
+
+
+def test_a_refused_file_does_not_join_the_next(home, monkeypatch):
+    page = upload(("words.csv", BAD["words.csv"]))
+    (refused,) = page.session_state[choosing.REFUSED]
+    old, new = SimpleNamespace(file_id=refused, name="words.csv"), SimpleNamespace(file_id="new", name="table.csv")
+    said = []
+    monkeypatch.setattr(choosing.st, "session_state", {choosing.REFUSED: frozenset({refused})})
+    monkeypatch.setattr(choosing.params, "note", said.append)
+    assert choosing._without_refused([old, new]) == [new]
+    assert "words.csv" in said[0]
+    assert choosing._without_refused([old]) == [old], "alone it is refused again, in words"
 
 
 def test_files_that_do_not_go_together_are_refused(home):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import images, session
+from pages.ui import session
 from pages.ui.places import ASSETS, PAGES, TABLE
 from semf_core.model import preset, preset_names
 
@@ -49,8 +47,3 @@ def test_every_page_of_the_table_opens(service, name):
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_has_a_picture(name):
     assert (ASSETS / "presets" / f"{name}.png").stat().st_size < 40_000
-
-
-def test_the_library_below_pages_is_not_asked_for_streamlit():
-    source = Path(images.__file__).read_text(encoding="utf-8")
-    assert "streamlit" not in source

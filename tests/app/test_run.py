@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import time
 
 import numpy as np
 import pytest
-from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import feed, images, session
+from pages.ui import feed, session
 from pages.ui.places import PAGES
-from pages.ui.words import CASES, state_words
+from pages.ui.words import state_words
 from semf_core.datasets import Swimmer
+from semf_core.floor import rank_floor
 from semf_core.model import ModelSpec, preset
 from semf_core.parameters import InvalidInput
 from semf_core.sets import Nonnegative
@@ -74,10 +73,14 @@ def test_without_a_run_the_page_says_where_to_start(service):
 
 
 @pytest.mark.parametrize("run_id", ["nonsense", "../../etc/passwd", "A" * 22])
-def test_an_unknown_run_is_a_sentence(service, run_id):
-    page = open_run(run_id)
+def test_a_link_that_leads_nowhere_is_a_sentence_with_ways_on(service, run_id):
+    page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
+    page.query_params["run"] = run_id
+    page.switch_page("run.py").run()
     assert not page.exception
-    assert page.error[0].value.endswith(".")
+    assert page.error[0].value.startswith(("The run has an id", "There is no run")) and page.error[0].value.endswith(".")
+    assert any("No run is open" in m.value for m in page.markdown)
+    assert page.session_state[session.CURRENT] is None if session.CURRENT in page.session_state else True
 
 
 def test_the_owner_has_controls_and_a_viewer_has_none(service):
@@ -188,6 +191,16 @@ def test_only_new_points_and_pictures_are_sent(service):
     assert afresh["reset"] and afresh["since"] == 0
 
 
+def test_the_best_that_the_rank_allows_is_sent_once(service):
+    dataset = ENDLESS.dataset.load()
+    handle = service.start(ENDLESS, paused=True)
+    bound = service.floor(handle.id, wait=30)
+    assert bound == pytest.approx(rank_floor(dataset.data, ENDLESS.rank))
+    reply = feed.answer(service, handle.id, feed.Ask())
+    assert reply["floor"] == {"value": bound, "rank": ENDLESS.rank}
+    assert "floor" not in feed.answer(service, handle.id, feed.Ask.from_query({"floor": "1"}))
+
+
 class Recorded:
     """Rows that a run might have."""
 
@@ -212,12 +225,6 @@ def test_long_histories_are_thinned_to_a_few_hundred_points(count):
     assert more["reset"] or (more["count"] == 1 + (count % stride + stride) // stride - 1 and more["from"] == reply["since"])
 
 
-def test_a_case_that_changes_penalties_outlives_thinning():
-    column = np.array([0, 1, 0, 3, 1, 0, 0, 1, 0, 0, 0, 0], dtype=float)
-    assert feed._cases(column, 4).tolist() == [3, 1, 0]
-    assert set(CASES) == {c for c in Case if c is not Case.NONE}
-
-
 @pytest.mark.parametrize("query", [{"since": "x"}, {"at": "1e9"}, {"samples": "1,b"}, {"tail": "soon"}])
 def test_an_address_that_cannot_be_read_is_refused(query):
     with pytest.raises(InvalidInput):
@@ -233,48 +240,6 @@ def test_a_swimmer_refresh_is_small(service):
     assert [b["text"] for b in picture["badges"]] == ["17 of 17 parts found", "5 of 5 groups right"]
     assert sorted(picture["matched"]) == list(range(17))
     assert len(picture["use"]) == 17
-
-
-# -- pictures ----------------------------------------------------------------------------------
-
-
-def opened(picture):
-    return np.asarray(Image.open(io.BytesIO(images.decoded(picture.url))).convert("RGBA")).astype(int)
-
-
-def test_groups_are_rows_of_the_montage():
-    U = np.eye(16)[:, :7]
-    picture = images.basis(U, (4, 4), ((0, 1, 2), (3, 4, 5), (6,)))
-    assert (picture.height, picture.width) == (3 * 5 + 1, 3 * 5 + 1)
-    tops = {column: top for column, _, top, _, _ in picture.tiles}
-    assert tops[0] == tops[2] < tops[3] == tops[5] < tops[6]
-
-
-def test_a_ghost_of_five_per_cent_can_be_seen():
-    U = np.zeros((16, 1))
-    U[0], U[1] = 1.0, 0.05
-    for theme in ("light", "dark"):
-        pixels = opened(images.basis(U, (4, 4), theme=theme))[1:5, 1:5, :3]
-        assert np.abs(pixels[0, 1] - pixels[0, 2]).max() > 40
-
-
-@pytest.mark.parametrize("shape", [None, (6, 1), (2, 3)])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pictures_of_degenerate_factors(shape, theme):
-    for value in (np.zeros((6, 1)), np.full((6, 3), -2.0), np.random.default_rng(0).normal(size=(6, 40))):
-        assert opened(images.basis(value, shape, None, theme)).size
-        assert opened(images.heat_map(value.T, theme)).size
-        sampled = images.samples(value @ np.ones((value.shape[1], 5)), value, np.ones((value.shape[1], 5)), [0, 4], shape, theme)
-        assert opened(sampled).size
-
-
-def test_wide_coefficients_keep_their_largest_entries():
-    V = np.zeros((2, 5000))
-    V[1, 4321] = -3
-    picture = images.heat_map(V)
-    assert picture.width <= images.WIDEST_MAP and picture.signed
-    flat = opened(picture)
-    assert (flat[1] != flat[0, 0]).any() and (flat[0] == flat[0, 0]).all()
 
 
 def test_states_in_words(service):

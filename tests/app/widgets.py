@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui import session
 from semf_core.model import ModelSpec
 from semf_core.parameters import Param, params_of
-from semf_core.spelling import spell
+from semf_core.spelling import FIRST, spell
 
 PAGES = Path(__file__).parents[2] / "pages"
 
@@ -41,13 +41,13 @@ def type_in(page: AppTest, key: str, p: Param, value: Any) -> None:
         rows = "\n".join(",".join(str(v) for v in row) for row in np.asarray(value).tolist())
         page.text_area(key=f"{key}.paste").set_value(rows)
     elif p.kind in {"integer", "number"}:
-        page.number_input(key=key).set_value(value)
+        page.number_input(key=key).set_value(value + FIRST if p.index else value)
     elif p.kind == "boolean":
         page.toggle(key=key).set_value(value)
     elif p.kind == "choice":
         (page.segmented_control if len(p.choices) <= 3 else page.selectbox)(key=key).set_value(value)
     else:
-        page.text_input(key=key).set_value(spell(p, p.check(value)))
+        page.text_input(key=key).set_value(spell(p, p.check(value), FIRST))
 
 
 def fill(page: AppTest, key: str, cls: type, values: dict[str, Any]) -> None:

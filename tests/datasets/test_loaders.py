@@ -265,5 +265,5 @@ class TestOrientationAndScaling:
 
     def test_image_shape_must_fit(self):
         assert load_bytes("a.csv", csv(M), Reading(image_shape=(2, 3))).image_shape == (2, 3)
-        with pytest.raises(InvalidInput, match=r"a\.csv: image_shape: 2 × 2"):
+        with pytest.raises(InvalidInput, match=r"a\.csv: its image_shape 2 × 2"):
             load_bytes("a.csv", csv(M), Reading(image_shape=(2, 2)))

@@ -6,7 +6,8 @@ import pytest
 from semf_core.parameters import InvalidInput
 from semf_core.runs.edits import Edit
 from semf_core.runs.folder import RunFolder
-from semf_core.sets import Nonnegative, Sparse
+from semf_core.service import Service
+from semf_core.sets import Nonnegative, OrthogonalTo, Sparse
 from semf_core.solvers import ADMM, COLUMNS, Limits
 
 from .common import assert_same_numbers, in_process, tiny, wait_for, wait_for_iterations, wait_for_state
@@ -55,6 +56,28 @@ def test_control_needs_the_key_and_looking_does_not(service, paused, key):
     assert status.iterations == 20 and status.state == "paused"
     assert status.owner_ok(paused.key) and not status.owner_ok(key)
     assert paused.key not in RunFolder(service.home / "runs" / paused.id).meta.read_text() + repr(status) + repr(paused)
+
+
+@pytest.mark.parametrize("steps", [50, 500_000], ids=["an errand", "a slot of its own"])
+def test_play_right_after_a_step_goes_on(service, paused, steps):
+    service.step(paused.id, paused.key, steps)
+    service.resume(paused.id, paused.key)
+    wait_for_iterations(service, paused.id, 1000)
+    assert service.status(paused.id).state == "running"
+
+
+def test_data_that_would_fill_the_server_is_refused(service, tmp_path, monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_ENTRIES_MILLIONS", "0.0002")
+    with pytest.raises(InvalidInput, match="10 × 30 is more than 200 entries"):
+        service.start(tiny())
+    own = Service(tmp_path / "own", max_running=1, local_files=True)
+    own.start(tiny(), paused=True)  # on one's own computer there is no such limit
+    own.close()
+
+
+def test_a_change_is_told_with_places_counted_as_in_formulas():
+    new = Edit(x=(Sparse(2, columns=[0, 1]), OrthogonalTo(4)))
+    assert new.sentence(tiny()) == "X: sparse (k 2, columns 1-2) and orthogonal_to (column 5) instead of no constraint"
 
 
 def test_wrong_states_are_refused_with_a_sentence(service, paused):

@@ -1,0 +1,52 @@
+"""The choice of an algorithm on the Model page: what it minimises, what it enforces, and its options."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import params, session
+from semf_core.sets import members_of
+from semf_core.solvers import SOLVERS, Solver
+
+ASIDE = "semf_sets_aside"
+"""The sets of the model, and its stamp, while an algorithm is chosen that takes none."""
+
+
+def choose() -> bool:
+    """Draw the choice; whether the chosen algorithm takes the model's structure sets."""
+    key = f"solver{session.stamp()}.choice"
+    listed = sorted(SOLVERS, key=lambda cls: (not cls.takes_sets, cls.family))
+    titles = {cls.name: f"{cls.title}: {cls.summary}" for cls in listed}
+    params.keep(key, session.spec().solver.name)
+    st.selectbox("Algorithm", list(titles), format_func=titles.get, key=key, on_change=_take, args=(key,))
+    describe(session.spec().solver)
+    return session.spec().solver.takes_sets
+
+
+def describe(solver: Solver) -> None:
+    """What an algorithm minimises, what it enforces and what it only encourages."""
+    st.latex(solver.objective())
+    encouraged = f" **Only encourages** {solver.encourages}." if solver.encourages else ""
+    st.markdown(f"**Enforces** {solver.enforces}.{encouraged}")
+
+
+def own_structure(shape: tuple[int, int]) -> None:
+    """The sets that an algorithm without a choice of sets keeps its factors in."""
+    spec = session.spec()
+    for symbol, sets in zip("UV", spec.solver.structure(shape, spec.rank), strict=True):
+        conditions = [member.condition(symbol) for s in sets for member in members_of(s)]
+        st.latex(rf"{symbol}:\; " + (r",\quad ".join(conditions) or r"\text{free}"))
+    params.note("This algorithm has constraints of its own. Sets on X and Y are for SeMF; those of this model come back with it.")
+
+
+def _take(key: str) -> None:
+    """Change the algorithm; sets that it cannot take are put aside and come back with one that can."""
+    chosen, spec = SOLVERS.get(st.session_state[key]), session.spec()
+    if chosen is type(spec.solver):
+        return
+    if spec.solver.takes_sets:
+        st.session_state[ASIDE] = (session.stamp(), spec.x, spec.y)
+    stamp, x, y = st.session_state.get(ASIDE, (None, (), ()))
+    if not chosen.takes_sets or stamp != session.stamp():
+        x, y = (), ()
+    session.update_spec(solver=chosen(), x=x, y=y)

@@ -1,0 +1,150 @@
+"""The numbers and pictures inside the report, as JSON for its script.
+
+Curves are base64 of float32. A picture is a PNG without its palette: bytes 33 to 813 are the PLTE chunk, and as both
+bounds are multiples of three, its base64 can be cut out and another theme's put in.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from semf_core import pictures
+from semf_core.exports.curves import EVENT_WORDS, SIGNS, panels
+from semf_core.exports.facts import number
+from semf_core.exports.story import Story, plain
+from semf_core.pictures import Picture
+from semf_core.runs.frames import FactorFrame
+from semf_core.scores import truth_scores, truth_words
+from semf_core.solvers import COLUMNS
+from semf_core.solvers.penalties import CASE_WORDS
+from semf_core.thinning import decisions, stride_for
+
+Array = np.ndarray
+MOST_POINTS = 4000
+MOST_FRAMES = 120
+FEWEST_FRAMES = 3
+MOST_EVENTS = 300
+PICTURE_CHARACTERS = 3_500_000
+"""Pictures of all frames together; with larger ones there are fewer frames."""
+PALETTE_FROM, PALETTE_TO = 33, 33 + 12 + 768
+"""Where the PLTE chunk stands: after the signature (8) and IHDR (25); 12 bytes frame its 768."""
+
+
+def payload(story: Story) -> dict[str, Any]:
+    """Everything the script needs."""
+    frames = frames_of(story)
+    samples = samples_of(story) if frames else None
+    return {
+        "rank": story.spec.rank,
+        "events": [[e.iteration, plain(EVENT_WORDS.get(e.kind, e.kind)), plain(e.text)] for e in story.events[-MOST_EVENTS:]],
+        "frames": frames,
+        "stills": {} if samples is None else {"samples": cut(samples)},
+        "tiles": story.basis(story.final.U).to_dict()["tiles"] if frames else [],
+        "palettes": {theme: _palette(theme) for theme in ("light", "dark")},
+        **_curves(story),
+    }
+
+
+# -- curves ------------------------------------------------------------------------------------
+
+
+def _curves(story: Story) -> dict[str, Any]:
+    rows = story.rows
+    if not len(rows):
+        return {"panels": []}
+    shown = panels(story.splits)
+    stride = stride_for(len(rows), MOST_POINTS)
+    ends = np.minimum(np.arange(stride, len(rows) + stride, stride), len(rows)) - 1
+    cases = np.zeros(len(ends) * stride)
+    cases[: len(rows)] = rows[:, COLUMNS.index("case")]
+    decided = decisions(cases, stride)
+    columns = [line.column for panel in shown for line in panel.lines]
+    return {
+        "panels": [asdict(panel) | {"description": describe(story, panel.name)} for panel in shown],
+        "x": _packed((ends + 1).astype("<u4")),
+        "curves": {name: _packed(rows[ends, COLUMNS.index(name)].astype("<f4")) for name in columns},
+        "cases": [[int(i), int(decided[i])] for i in np.flatnonzero(decided > 1)] if story.splits else [],
+        "signs": {case: asdict(sign) for case, sign in SIGNS.items()},
+        "words": {int(case): words for case, words in CASE_WORDS.items()},
+    }
+
+
+def describe(story: Story, name: str) -> str:
+    """A panel in a sentence, for those who cannot see it."""
+    panel = next(p for p in panels(story.splits) if p.name == name)
+    ends = []
+    for line in panel.lines:
+        column = story.rows[:, COLUMNS.index(line.column)]
+        ends.append(f"{line.label} from {column[0]:.3g} to {column[-1]:.3g}")
+    return f"{panel.title} over {len(story.rows):,} iterations: {'; '.join(ends)}."
+
+
+def _packed(array: Array) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+
+
+# -- pictures ----------------------------------------------------------------------------------
+
+
+def frames_of(story: Story) -> list[dict[str, Any]]:
+    """The recorded frames and the result, each with its words and pictures; empty if nothing is recorded."""
+    if story.result is None and not story.keyframes:
+        return []
+    last = _pictures(story, story.final)
+    size = max(_characters(last), *(_characters(_pictures(story, frame)) for frame in story.frames(2)), 1)
+    most = max(FEWEST_FRAMES, min(MOST_FRAMES, PICTURE_CHARACTERS // size))
+    frames = [_frame(story, frame, "") for frame in story.frames(most)]
+    if story.result is None and frames and frames[-1]["at"] == story.final.iteration:
+        frames.pop()
+    return [*frames, _frame(story, story.final, "result, " if story.result is not None else "now, ")]
+
+
+def _frame(story: Story, frame: FactorFrame, word: str) -> dict[str, Any]:
+    words = [f"{word}iteration {frame.iteration:,}"]
+    error = story.final_error if word else story.error_at(frame.iteration)
+    if error is not None:
+        words.append(f"error {number(100 * error)} %")
+    if story.dataset is not None:
+        words += [badge["text"] for badge in truth_words(truth_scores(story.dataset, frame.U, story.spec.y_set))]
+    return {"at": frame.iteration, "words": " · ".join(words), **_pictures(story, frame)}
+
+
+def _pictures(story: Story, frame: FactorFrame) -> dict[str, tuple[str, str]]:
+    drawn = {"U": cut(story.basis(frame.U)), "V": cut(pictures.heat_map(frame.V))}
+    if story.splits:
+        drawn |= {"X": cut(story.basis(frame.X)), "Y": cut(pictures.heat_map(frame.Y))}
+    return drawn
+
+
+def samples_of(story: Story) -> Picture | None:
+    """Some samples, their fit by the final factors, and the difference; None without the data."""
+    if story.dataset is None:
+        return None
+    chosen = pictures.default_samples(story.dataset.shape[1])
+    return pictures.samples(story.dataset.data, story.final.U, story.final.V, chosen, story.dataset.image_shape)
+
+
+def _characters(drawn: dict[str, tuple[str, str]]) -> int:
+    return sum(len(head) + len(tail) for head, tail in drawn.values())
+
+
+def cut(picture: Picture) -> tuple[str, str]:
+    """The PNG in base64, before and after its palette."""
+    text = base64.b64encode(picture.png).decode()
+    return text[: _base64_length(PALETTE_FROM)], text[_base64_length(PALETTE_TO) :]
+
+
+def _palette(theme: str) -> str:
+    """The PLTE chunk of a theme in base64."""
+    blank = Picture(np.zeros((1, 1), np.uint8), theme, 0.0, 0.0, False)
+    return base64.b64encode(blank.png[PALETTE_FROM:PALETTE_TO]).decode()
+
+
+def _base64_length(count: int) -> int:
+    return count // 3 * 4
+
+

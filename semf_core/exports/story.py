@@ -1,0 +1,155 @@
+"""Everything that an export tells of a run, read from its folder once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semf_core import metrics, pictures
+from semf_core.datasets import Dataset
+from semf_core.model import ModelSpec
+from semf_core.parameters import InvalidInput
+from semf_core.result import Result
+from semf_core.runs.files import read_json
+from semf_core.runs.folder import RunFolder
+from semf_core.runs.frames import FactorFrame
+from semf_core.runs.outcome import final_frame, read_outcome
+from semf_core.scores import model_groups
+from semf_core.sets import StructureSet
+from semf_core.solvers import COLUMNS, Event
+
+Array = np.ndarray
+RESIDUAL = COLUMNS.index("residual_uv")
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """A run, finished or not, with its data where that is at hand."""
+
+    folder: RunFolder
+    dataset: Dataset | None
+    spec: ModelSpec
+    title: str
+    tags: str
+    note: str
+    """What a person has written about the run."""
+    created: float | None
+    rows: Array
+    events: tuple[Event, ...]
+    keyframes: tuple[int, ...]
+    result: Result | None
+    """None while the run goes on."""
+    truth: dict[str, Any]
+
+    @property
+    def splits(self) -> bool:
+        """Whether the algorithm has free copies X and Y beside U and V, and so penalties and gaps."""
+        return self.spec.solver.splits
+
+    @property
+    def image_shape(self) -> tuple[int, int] | None:
+        return None if self.dataset is None else self.dataset.image_shape
+
+    @cached_property
+    def sets(self) -> tuple[StructureSet, StructureSet] | None:
+        """The sets that U and V are in; None if that depends on the shape of M, which is not known yet."""
+        if self.spec.solver.takes_sets:
+            return self.spec.x_set, self.spec.y_set
+        if self.dataset is not None:
+            return self.spec.enforced_sets(self.dataset.shape)
+        if self.result is not None:
+            return self.spec.enforced_sets((len(self.result.U), self.result.V.shape[1]))
+        return None
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...] | None:
+        return model_groups(self.spec.y_set)
+
+    @cached_property
+    def norm(self) -> float | None:
+        """‖M‖, where it is known."""
+        if self.result is not None:
+            return self.result.norm
+        return None if self.dataset is None else metrics.frobenius_norm(self.dataset.data)
+
+    @cached_property
+    def final(self) -> FactorFrame:
+        """The factors of the result, or the newest ones of a run that goes on."""
+        return self.folder.frame() if self.result is None else final_frame(self.folder)
+
+    def factors(self) -> dict[str, Array]:
+        """The factors by name, in the precision of the run; X and Y only where they are not U and V."""
+        source = self.final if self.result is None else self.result
+        return {name: getattr(source, name) for name in ("U", "V", "X", "Y")[: 4 if self.splits else 2]}
+
+    def frames(self, most: int) -> Iterator[FactorFrame]:
+        """At most so many recorded frames, spread over all of them; the first ones that show nothing are left out."""
+        kept = self.keyframes
+        chosen = dict.fromkeys(np.linspace(0, len(kept) - 1, min(most, len(kept))).round().astype(int).tolist())
+        for index in chosen:
+            frame = self.folder.frame(kept[index])
+            if frame.iteration or frame.U.any():
+                yield frame
+
+    def basis(self, U: Array, theme: str = "light") -> pictures.Picture:
+        """The columns of U as images, in the groups of the model."""
+        return pictures.basis(U, self.image_shape, self.groups, theme)
+
+    def error_at(self, iteration: int) -> float | None:
+        """‖M−UV‖/‖M‖ after an iteration."""
+        if not self.norm or not 0 < iteration <= len(self.rows):
+            return None
+        return _finite(float(self.rows[iteration - 1, RESIDUAL]) / self.norm)
+
+    @property
+    def final_error(self) -> float | None:
+        """‖M−UV‖/‖M‖ of the final factors."""
+        return self.error_at(len(self.rows)) if self.result is None else _finite(self.result.relative_error)
+
+
+def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
+    """Read a run's folder."""
+    events = tuple(folder.events())
+    spec = folder.spec(sum(e.kind == "edit" for e in events))
+    known = _written(folder.meta, ("title", "created")) | _written(folder.about, ("title", "tags", "note", "created"))
+    result = read_outcome(folder) if folder.result.exists() else None
+    truth = read_json(folder.result).get("truth", {}) if result is not None else {}
+    if dataset is not None and result is not None and dataset.shape != (len(result.U), result.V.shape[1]):
+        raise InvalidInput("dataset", f"is {dataset.shape[0]}×{dataset.shape[1]}, which does not fit the factors of this run")
+    title = plain(str(known.get("title") or spec.title)) or "Factorization"
+    created = known.get("created")
+    return Story(
+        folder=folder,
+        dataset=dataset,
+        spec=spec,
+        title=title,
+        tags=plain(str(known.get("tags", ""))),
+        note=str(known.get("note", "")),
+        created=float(created) if isinstance(created, int | float) else None,
+        rows=folder.rows(),
+        events=events,
+        keyframes=tuple(folder.keyframes()),
+        result=result,
+        truth=truth,
+    )
+
+
+def _written(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
+    """Some values of a JSON file that may not be there."""
+    stored = read_json(path) if path.exists() else {}
+    return {name: stored[name] for name in names if name in stored}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def plain(text: str) -> str:
+    """Text without control characters, which neither SVG nor HTML may hold."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

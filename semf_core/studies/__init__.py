@@ -1,0 +1,33 @@
+"""Many runs as one thing: a base model, what varies, what is measured, how it is drawn."""
+
+from semf_core.studies.axes import Axis, axis_from_dict
+from semf_core.studies.catalogue import builtin_names, builtin_study
+from semf_core.studies.measures import MEASURES, Measure
+from semf_core.studies.runner import run_study
+from semf_core.studies.store import Finished, Progress, StudyStore, all_studies
+from semf_core.studies.study import Cell, Claim, Study
+from semf_core.studies.tables import ResultTable
+from semf_core.studies.trials import DataChanges, Trial
+from semf_core.studies.views import VIEWS, View
+
+__all__ = [
+    "MEASURES",
+    "VIEWS",
+    "Axis",
+    "Cell",
+    "Claim",
+    "DataChanges",
+    "Finished",
+    "Measure",
+    "Progress",
+    "ResultTable",
+    "Study",
+    "StudyStore",
+    "Trial",
+    "View",
+    "all_studies",
+    "axis_from_dict",
+    "builtin_names",
+    "builtin_study",
+    "run_study",
+]

@@ -1,0 +1,172 @@
+"""The command line of studies: python -m semf_core study NAME|FILE, and studies."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from semf_core.datasets import source_from_word
+from semf_core.parameters import InvalidInput, Param
+from semf_core.runs.files import remove_folder
+from semf_core.runs.home import default_home
+from semf_core.studies.best import best_settings
+from semf_core.studies.catalogue import builtin_names, builtin_study
+from semf_core.studies.execution import Executor, make_executor
+from semf_core.studies.runner import run_study
+from semf_core.studies.store import Progress, StudyStore, all_studies
+from semf_core.studies.study import Study
+from semf_core.studies.views import Drawing
+
+WORKERS = Param("integer", None, low=1, high=1024, optional=True, name="workers", help="processes of this computer")
+
+
+def add_commands(commands: Any) -> None:
+    """Add `study` and `studies` to the parser of the command line."""
+    study = commands.add_parser("study", help="run a study: a built-in one or a JSON file")
+    study.set_defaults(command=_study)
+    study.add_argument("study", metavar="NAME|FILE", help=f"one of {', '.join(builtin_names())}, or a study as JSON")
+    study.add_argument("--quick", action="store_true", help="the small size (about two minutes) instead of the paper's")
+    study.add_argument("--data", metavar="FILE|NAME", help="other data for the study, e.g. faces of your own")
+    study.add_argument("--resume", action="store_true", help="go on with cells that were finished before")
+    study.add_argument("--fresh", action="store_true", help="throw away what was finished before")
+    study.add_argument("--workers", help=WORKERS.help + "; by default one for each core")
+    study.add_argument("--out", metavar="CSV", help="store one line for each cell")
+    study.add_argument("--json", action="store_true", help="print one JSON object")
+    listing = commands.add_parser("studies", help="list the built-in studies and what has been run")
+    listing.add_argument("--json", action="store_true", help="print a JSON list")
+    listing.add_argument("--best", action="store_true", help="the settings that worked best so far, for each data set")
+    listing.set_defaults(command=_studies)
+
+
+def _study(options: argparse.Namespace) -> int:
+    study = _chosen(options).ready()
+    out = Path(options.out) if options.out else None
+    if out is not None and not out.parent.is_dir():
+        raise InvalidInput("out", f"the folder of {out.name} does not exist")
+    store = StudyStore.create(study)
+    store = _opened(store, study, options)
+    before = store.progress()
+    if before.state != "finished":
+        store.retry()
+        store.ask("run")
+        executor = make_executor(WORKERS.parse(options.workers) if options.workers else None)
+        _run(store, executor, before)
+    progress, table = store.progress(), store.table(study)
+    if out is not None:
+        out.write_text(table.to_csv(), encoding="utf-8")
+    drawings = [view.draw(table) for view in study.views]
+    if options.json:
+        print(json.dumps(_as_json(study, store, progress, drawings), ensure_ascii=False))
+    else:
+        print(_as_text(study, store, progress, drawings))
+    return 0 if progress.done + progress.failed == progress.total else 1
+
+
+def _chosen(options: argparse.Namespace) -> Study:
+    size = "quick" if options.quick else "full"
+    if options.study in builtin_names():
+        study = builtin_study(options.study).sized(size)
+    else:
+        study = Study.from_json(Path(options.study).read_text(encoding="utf-8"))
+        if study.sizes:
+            study = study.sized(size)
+        elif options.quick:
+            raise InvalidInput("quick", "this study has only one size")
+    if not options.data:
+        return study
+    word = str(Path(options.data).resolve()) if Path(options.data).exists() else options.data
+    return study.on(source_from_word(word))
+
+
+def _opened(store: StudyStore, study: Study, options: argparse.Namespace) -> StudyStore:
+    """The store to work on; results from before are neither thrown away nor continued without being asked for."""
+    progress = store.progress()
+    if options.fresh:
+        if store.living():
+            raise InvalidInput("fresh", "another process works on this study; let it finish, or end it")
+        remove_folder(store.folder, default_home() / "trash")
+        return StudyStore.create(study)
+    if 0 < progress.done < progress.total and not options.resume and not store.living():
+        done = f"{progress.done} of {progress.total} cells are there from before"
+        raise InvalidInput("study", f"{done}; go on with --resume, or throw them away with --fresh")
+    return store
+
+
+def _run(store: StudyStore, executor: Executor, before: Progress) -> None:
+    done = before.done + before.failed
+    with tqdm(total=before.total, initial=done, unit="cell", disable=not sys.stderr.isatty(), leave=False) as bar:
+        run_study(store, executor, on_progress=lambda recorded: bar.update(recorded) and None)
+
+
+def _as_json(study: Study, store: StudyStore, progress: Progress, drawings: list[Drawing]) -> dict[str, Any]:
+    return {
+        "id": store.id,
+        "name": study.name,
+        "title": study.title,
+        "size": study.size,
+        "state": progress.state,
+        "total": progress.total,
+        "done": progress.done,
+        "failed": progress.failed,
+        "failures": [{"cell": number, "error": error} for number, error in store.failures()],
+        "claim": study.claim.to_dict(),
+        "views": [{"view": d.view.to_dict(), "title": d.title, "rows": d.rows()} for d in drawings],
+    }
+
+
+def _as_text(study: Study, store: StudyStore, progress: Progress, drawings: list[Drawing]) -> str:
+    lines = [f"{study.title} ({progress.done} of {progress.total} cells)"]
+    if study.claim.text:
+        lines.append(f"{study.claim.source}: {study.claim.text}")
+    for drawing in drawings:
+        lines += ["", f"{drawing.view.name}: {drawing.title}", *_aligned(drawing.rows())]
+    for number, error in store.failures(5):
+        lines.append(f"cell {number}: {error}")
+    return "\n".join(lines)
+
+
+def _aligned(rows: list[dict[str, Any]]) -> list[str]:
+    if not rows:
+        return []
+    cells = [[str(k) for k in rows[0]], *([_short(v) for v in row.values()] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _studies(options: argparse.Namespace) -> int:
+    if options.best:
+        rows = [setting.to_dict() for setting in best_settings(all_studies())]
+    else:
+        rows = [_builtin_row(name) for name in builtin_names()] + [_stored_row(store) for store in all_studies()]
+    if options.json:
+        print(json.dumps(rows, ensure_ascii=False))
+    elif options.best:
+        print("\n".join(_aligned([{k: v for k, v in row.items() if k != "spec"} for row in rows])) or "nothing has been run yet")
+    else:
+        print("\n".join(f"{row['name']:<24}{row['summary']}" for row in rows))
+    return 0
+
+
+def _builtin_row(name: str) -> dict[str, Any]:
+    study = builtin_study(name)
+    sizes = {size: study.sized(size).count for size in study.sizes}
+    counts = ", ".join(f"{size} {count} cells" for size, count in sizes.items())
+    return {"name": name, "summary": f"{study.title} ({counts})", "sizes": sizes, "claim": study.claim.to_dict()}
+
+
+def _stored_row(store: StudyStore) -> dict[str, Any]:
+    study, progress = store.study(), store.progress()
+    size = f", {study.size}" if study.size else ""
+    summary = f"{store.id}: {progress.state}, {progress.done} of {progress.total} cells{size}"
+    return {"name": study.name, "summary": summary, "id": store.id, "state": progress.state, "done": progress.done}

@@ -1,0 +1,163 @@
+"""Where cells are computed: one protocol, with processes of this computer behind it or a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections import Counter, deque
+from pathlib import Path
+from typing import Protocol
+
+from semf_core.parameters import InvalidInput
+from semf_core.runs.home import default_home, number_from_env
+from semf_core.runs.pool import Report, WorkerProcess, exit_in_words
+from semf_core.studies.store import Finished
+from semf_core.studies.work import Order
+
+ATTEMPTS = 3
+"""Workers that may die on one cell before it is given up."""
+STILLBORN = 3
+"""Workers in a row that ended before they were ready."""
+
+
+class Executor(Protocol):
+    """Takes cells and gives back what became of them, in any order."""
+
+    @property
+    def slots(self) -> int:
+        """Cells that are computed at a time."""
+
+    def submit(self, order: Order) -> None:
+        """Take a cell."""
+
+    def finished(self, seconds: float) -> list[Finished]:
+        """What has finished since the last call; waits that long for the first one."""
+
+    def withdraw(self) -> list[int]:
+        """Give back the cells that have not begun."""
+
+    def close(self) -> None:
+        """Break off what is being computed and let the workers go."""
+
+
+class LocalExecutor:
+    """Fresh processes of this computer, one BLAS thread each. One that dies takes only its own cell with it."""
+
+    def __init__(self, workers: int | None = None, home: Path | None = None) -> None:
+        self._count = workers or default_workers()
+        self._home = home or default_home()
+        self._inbox: queue.SimpleQueue[Finished | RuntimeError] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting: deque[Order] = deque()
+        self._orders: dict[WorkerProcess, Order | None] = {}
+        self._deaths: Counter[int] = Counter()
+        self._stillborn = 0
+        self._closed = False
+
+    @property
+    def slots(self) -> int:
+        return self._count
+
+    def submit(self, order: Order) -> None:
+        with self._lock:
+            self._waiting.append(order)
+            self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Give waiting cells to idle workers, starting processes as long as there may be more."""
+        while self._waiting and not self._closed:
+            idle = next((w for w, order in self._orders.items() if order is None), None)
+            if idle is None:
+                if len(self._orders) >= self._count:
+                    return
+                idle = WorkerProcess(self._home, self._reported, self._ended, "semf_core.studies.worker")
+            order = self._waiting.popleft()
+            self._orders[idle] = order
+            idle.send(order)
+
+    def _reported(self, worker: WorkerProcess, report: Report) -> None:
+        """In the worker's reading thread: the next cell goes out before the result is looked at."""
+        with self._lock:
+            worker.ready = True
+            self._stillborn = 0
+            if report["report"] != "cell":
+                return
+            self._orders[worker] = None
+            self._hand_out()
+        names = Finished.__dataclass_fields__
+        self._inbox.put(Finished(**{k: v for k, v in report.items() if k in names}))
+
+    def _ended(self, worker: WorkerProcess, code: int) -> None:
+        with self._lock:
+            order = self._orders.pop(worker, None)
+            if self._closed:
+                return
+            if not worker.ready:
+                self._stillborn += 1
+                if self._stillborn >= STILLBORN:
+                    self._closed = True
+                    self._inbox.put(RuntimeError(f"{exit_in_words(code)} before it was ready, {STILLBORN} times in a row"))
+                    return
+            if order is not None:
+                self._lost(order, code, counts=worker.ready)
+            self._hand_out()
+
+    def _lost(self, order: Order, code: int, counts: bool) -> None:
+        self._deaths[order["cell"]] += counts
+        if self._deaths[order["cell"]] < ATTEMPTS:
+            self._waiting.appendleft(order)
+            return
+        sentence = f"{exit_in_words(code)}, {ATTEMPTS} times in a row"
+        self._inbox.put(Finished(order["cell"], error=sentence, lost=True))
+
+    def finished(self, seconds: float) -> list[Finished]:
+        found: list[Finished] = []
+        try:
+            while True:
+                item = self._inbox.get(timeout=0 if found else seconds)
+                if isinstance(item, RuntimeError):
+                    raise item
+                found.append(item)
+        except queue.Empty:
+            return found
+
+    def withdraw(self) -> list[int]:
+        with self._lock:
+            numbers = [order["cell"] for order in self._waiting]
+            self._waiting.clear()
+            return numbers
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            workers = list(self._orders)
+        for worker in workers:
+            worker.end()
+        for worker in workers:
+            worker.join()
+
+    def pids(self) -> list[int]:
+        """The processes that compute."""
+        with self._lock:
+            return [worker.pid for worker in self._orders]
+
+
+def default_workers() -> int:
+    """SEMF_STUDY_WORKERS, or one for each core that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(number_from_env("SEMF_STUDY_WORKERS", cores, low=1))
+
+
+def make_executor(workers: int | None = None, home: Path | None = None) -> Executor:
+    """The cluster that SEMF_DASK names, otherwise processes of this computer."""
+    address = os.environ.get("SEMF_DASK", "").strip()
+    if not address:
+        return LocalExecutor(workers, home)
+    if workers is not None:
+        raise InvalidInput("workers", "are those of the Dask cluster; leave the number out, or unset SEMF_DASK")
+    try:
+        from semf_core.studies.cluster import DaskExecutor  # only those who have a cluster need its package
+    except ImportError:
+        raise InvalidInput("SEMF_DASK", "needs the package distributed; install it here and on the cluster") from None
+    return DaskExecutor(address, home)

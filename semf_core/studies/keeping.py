@@ -1,0 +1,44 @@
+"""What a cell may keep beside its numbers: factors in single precision and a thinned history, as text."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+
+import numpy as np
+
+from semf_core.solvers import Run
+
+Array = np.ndarray
+KEEPS = ("factors", "history")
+POINTS = 200
+"""Iterations that are kept of a history, log-spaced."""
+
+
+def packed(names: Sequence[str], run: Run) -> str:
+    """The wanted arrays as the base64 text of an NPZ file; empty if nothing is wanted."""
+    arrays: dict[str, Array] = {}
+    if "factors" in names:
+        U, V, _, _ = run.factors()
+        arrays |= {"U": U.astype(np.float32), "V": V.astype(np.float32)}
+    if "history" in names:
+        arrays |= thinned(run)
+    if not arrays:
+        return ""
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+    return base64.b64encode(stream.getvalue()).decode()
+
+
+def thinned(run: Run) -> dict[str, Array]:
+    """‖M−XY‖ and ‖M−UV‖ at log-spaced iterations, the first and the last among them."""
+    kept = np.unique(np.geomspace(1, run.iterations, POINTS).astype(int)) - 1
+    history = run.history
+    return {"iteration": kept + 1, "residual_xy": history["residual_xy"][kept], "residual_uv": history["residual_uv"][kept]}
+
+
+def unpacked(kept: str) -> dict[str, Array]:
+    """The arrays that `packed` made a text of."""
+    with np.load(io.BytesIO(base64.b64decode(kept)), allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}

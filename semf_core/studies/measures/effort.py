@@ -1,0 +1,51 @@
+"""What a run took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from semf_core.studies.measures.base import MEASURES, Measure, Outcome
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
+class Iterations(Measure):
+    """Iterations of all starts together."""
+
+    name, title, better = "iterations", "Iterations", "low"
+
+    def value(self, outcome: Outcome) -> float | None:
+        return outcome.run.iterations
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
+class Seconds(Measure):
+    """Time inside the algorithm."""
+
+    name, title, unit, better = "seconds", "Time", "s", "low"
+
+    def value(self, outcome: Outcome) -> float | None:
+        return outcome.run.seconds
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
+class Starts(Measure):
+    """Starting points that were used."""
+
+    name, title, better = "starts", "Starts", "low"
+
+    def value(self, outcome: Outcome) -> float | None:
+        return outcome.run.start + 1
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
+class Kicks(Measure):
+    """Kicks out of a stagnation."""
+
+    name, title, better = "kicks", "Kicks", "low"
+
+    def value(self, outcome: Outcome) -> float | None:
+        return sum(event.kind == "kick" for event in outcome.run.events)

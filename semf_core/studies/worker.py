@@ -1,0 +1,34 @@
+"""A worker process of a study: cells on standard input, their numbers on standard output, one JSON object a line.
+
+It ends when its input ends, in the middle of a cell too: whoever sent it has gone, and nobody would record the result.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import sys
+
+from semf_core.runs.worker import Channel, ServerGone
+from semf_core.studies.work import carry_out
+from semf_core.threads import blas_threads
+
+
+def main() -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that reads the results
+    channel = Channel(os.dup(0), os.dup(1))
+    os.dup2(2, 1)  # whatever a library prints must not get between the reports
+    with blas_threads(1):
+        try:
+            channel.report("ready")
+            while True:
+                order = channel.next()
+                finished = carry_out(order, channel.pending)
+                channel.report("cell", **dataclasses.asdict(finished))
+        except ServerGone:
+            return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""The report opened from disk with the network off: charts, scrubber, themes, a phone, and what axe finds."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from semf_core.exports import EXPORTS
+from tests.browser.test_pages import serious
+from tests.exports.common import SMALL, hostile, hostile_dataset, recorded
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The file, with a hostile title and data of a hostile name."""
+    home = tmp_path_factory.mktemp("report")
+    folder = hostile(recorded(home / "run"))
+    file = home / "report.html"
+    file.write_bytes(EXPORTS["html"].make(folder, hostile_dataset(SMALL.dataset.load())))
+    return file
+
+
+@pytest.fixture
+def page(chromium, report):
+    """The report in a browser without a network; any word on its console fails the test."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    context.set_offline(True)
+    opened = context.new_page()
+    said, asked = [], []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("dialog", lambda dialog: (said.append("dialog"), dialog.dismiss()))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(report.as_uri())
+    opened.wait_for_selector('html[data-ready="yes"]')
+    yield opened
+    context.close()
+    assert not said
+    assert all(url.startswith(("file:", "data:")) for url in asked)
+
+
+def curve(page, column):
+    return page.locator(f'path[data-column="{column}"]').get_attribute("d")
+
+
+def test_charts_are_drawn_zoomed_and_pointed_at(page):
+    for column in ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y"):
+        assert curve(page, column).count("L") > 40
+    whole = curve(page, "gap_x")
+    chart = page.locator("#charts svg[role=img]").first
+    box = chart.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], middle)
+    expect(page.locator(".tip").first).to_contain_text(re.compile(r"iteration \d+\n‖M−XY‖ = \d"))
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], middle, steps=4)
+    page.mouse.up()
+    assert curve(page, "gap_x").count("L") < 0.6 * whole.count("L")
+    page.mouse.dblclick(box["x"] + 0.5 * box["width"], middle)
+    assert curve(page, "gap_x") == whole
+    page.get_by_label("logarithmic").uncheck()
+    assert curve(page, "gap_x") != whole
+    page.get_by_role("button", name="α").click()
+    assert page.locator('path[data-column="alpha"]').count() == 0
+
+
+def test_the_scrubber_moves_pictures_cursor_and_numbers(page):
+    basis, numbers = page.locator("#basis"), page.locator("#numbers")
+    last, values = basis.get_attribute("src"), numbers.inner_text()
+    page.locator("#scrubber").focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#where")).to_contain_text("iteration 1 ·")
+    assert basis.get_attribute("src") != last and numbers.inner_text() != values
+    assert "iteration 1" in basis.get_attribute("alt")
+    assert basis.evaluate("i => i.decode().then(() => i.naturalWidth)") > 50
+    free = page.get_by_label("X, Y free")
+    before = basis.get_attribute("src")
+    free.check()
+    assert basis.get_attribute("src") != before and "columns of X" in basis.get_attribute("alt")
+    chart = page.locator("#charts svg[role=img]").first
+    chart.click(position={"x": chart.bounding_box()["width"] - 30, "y": 60})
+    expect(page.locator("#where")).to_contain_text(re.compile(r"iteration (5\d|60)"))
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.locator("#where")).to_contain_text("result", timeout=20_000)
+
+
+def test_both_themes_for_everybody_and_on_a_phone(page):
+    light = page.locator("#basis").get_attribute("src")
+    assert serious(page) == []
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("light => document.querySelector('#basis').src !== light", arg=light)
+    assert page.locator("#basis").evaluate("i => i.decode().then(() => i.naturalWidth)") > 50
+    assert serious(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert serious(page) == []
+    assert page.evaluate("getComputedStyle(document.body).fontSize") == "16px"
+
+
+def test_a_hostile_title_is_shown_as_it_is(page):
+    expect(page.locator("h1")).to_contain_text("</script><script>alert(1)</script>")
+    assert page.locator("b, iframe").count() == 0
+    assert page.locator("script").count() == 2

@@ -1,0 +1,155 @@
+"""Tables, views, the atlas, the choice of rank and sparsity, the best settings."""
+
+import csv
+import io
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from semf_core.metrics import agreement
+from semf_core.model import ModelSpec
+from semf_core.studies import Finished, StudyStore, run_study
+from semf_core.studies.atlas import atlas_of, make_atlas
+from semf_core.studies.best import best_settings
+from semf_core.studies.choice import choose
+from semf_core.studies.execution import LocalExecutor
+from semf_core.studies.views import VIEWS, quartiles, standard_error, wilson
+
+from .common import BASE, small
+
+
+def filled(tmp_path, study, values):
+    """A store with made-up numbers: `values(cell)` gives those of a cell, or None to leave it open."""
+    store = StudyStore.create(study, tmp_path)
+    found = [(c.number, values(c)) for c in store.study().cells()]
+    store.record([Finished(n, v, 0.5) for n, v in found if v is not None])
+    return store
+
+
+@pytest.fixture
+def half_done(tmp_path):
+    """relative_error = rank + seed/10; the second penalty has no results yet; success for seed 0 only."""
+
+    def values(cell):
+        if cell.positions[1] == 1:
+            return None
+        seed = cell.trial.model.seed
+        return {"relative_error": cell.trial.model.rank + seed / 10, "success": float(seed == 0), "seconds": None}
+
+    return filled(tmp_path, small(), values)
+
+
+def test_the_table_has_what_is_there(half_done):
+    table = half_done.table()
+    assert table.done.sum() == 6
+    assert table.arranged("relative_error", ("rank", "penalty")).shape == (2, 2, 3)
+    lines = list(csv.DictReader(io.StringIO(table.to_csv())))
+    assert len(lines) == 6 and lines[0]["rank"] == "3" and lines[0]["penalty"] == "0.1, 0.01"
+    assert float(lines[-1]["relative_error"]) == 4.2 and lines[0]["seconds"] == ""
+    assert table.labels(11) == {"rank": "4", "penalty": "1, 0.1", "seed": "2"}
+
+
+def test_curves_rates_and_maps(half_done):
+    table = half_done.table()
+    curve = VIEWS.build({"name": "curve", "measure": "relative_error", "x": "rank", "by": "penalty"}).draw(table)
+    assert [s.label for s in curve.series] == ["0.1, 0.01", "1, 0.1"]
+    np.testing.assert_allclose(curve.series[0].middle, [3.1, 4.1])
+    np.testing.assert_allclose(curve.series[0].low, [3.05, 4.05])
+    assert np.isnan(curve.series[1].middle).all() and curve.series[1].counts.tolist() == [0, 0]
+    rates = VIEWS.build({"name": "rates", "measure": "success", "x": "rank"}).draw(table)
+    assert rates.rate and rates.series[0].middle == pytest.approx([1 / 3, 1 / 3]) and rates.series[0].counts.tolist() == [3, 3]
+    grid = VIEWS.build({"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "penalty"}).draw(table).grid
+    np.testing.assert_allclose(grid.middle[0], [3.1, 4.1])
+    assert grid.cells.tolist() == [[0, 6], [-1, -1]]  # seed 0 has the smallest error
+    for view in ("curve", "table", "heat_map", "sorted_groups"):
+        form = {"name": view, "measure": "relative_error", "x": "rank", "by": "penalty"}
+        rows = VIEWS.build(form).draw(table).rows()
+        assert rows and all("runs" in row for row in rows)
+
+
+def test_what_is_needed_and_sorted_groups(tmp_path):
+    axes = [{"path": "rank", "values": [1, 2, 3]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "seed", "range": [0, 4]}]
+
+    def values(cell):
+        rank, k, seed = cell.trial.model.rank, cell.trial.model.y[0].k, cell.trial.model.seed
+        return {"relative_error": float(rank >= k + 1) - 0.01 * seed}
+
+    table = filled(tmp_path, small(axes=axes, views=[], measures=["relative_error"]), values).table()
+    needed = VIEWS.build({"name": "needed", "measure": "relative_error", "x": "rank", "over": "k", "level": 0.9}).draw(table)
+    assert needed.series[0].middle.tolist() == [2.0, 3.0] and needed.x_title == "k"
+    groups = VIEWS.build({"name": "sorted_groups", "measure": "relative_error", "x": "rank", "groups": 4}).draw(table)
+    assert [s.label for s in groups.series] == [f"group {i}" for i in (1, 2, 3, 4)]
+    assert groups.series[0].middle[2] < groups.series[3].middle[2]
+
+
+def test_intervals():
+    share, low, high = wilson(np.array([1.0] * 9 + [0.0]))
+    z = 1.959964
+    centre = (0.9 + z * z / 20) / (1 + z * z / 10)
+    half = z / (1 + z * z / 10) * np.sqrt(0.9 * 0.1 / 10 + z * z / 400)
+    assert (share, low, high) == pytest.approx((0.9, centre - half, centre + half), abs=1e-6)
+    assert all(np.isnan(v) for f in (wilson, quartiles, standard_error) for v in f(np.array([])))
+    mean, low, high = standard_error(np.array([1.0, 3.0]))
+    assert (mean, low, high) == pytest.approx((2, 1, 3))
+
+
+def test_the_atlas_finds_the_solutions_that_were_planted():
+    rng = np.random.default_rng(0)
+    one, two = np.abs(rng.standard_normal((2, 40, 3)))
+    two[:, 0] = one[:, 0]  # one component is common to both
+    shuffled = [one, one[:, [2, 0, 1]] * 5, two, two[:, [1, 2, 0]], rng.random((40, 3))]
+    factors = [f + 0.001 * rng.standard_normal(f.shape) for f in shuffled]
+    atlas = make_atlas(factors, np.array([0.1, 0.101, 0.102, 0.103, 0.5]), [10, 11, 12, 13, 14])
+    assert atlas.reference == 0 and atlas.runs == (10, 11, 12, 13, 14)
+    assert [s.members for s in atlas.solutions] == [(0, 1), (2, 3), (4,)]
+    assert [s.similar for s in atlas.solutions] == [True, True, False]
+    assert atlas.columns[1].tolist() == [1, 2, 0]
+    assert atlas.stability[0] > 0.999 and atlas.stability[1:].max() < 0.95
+    assert agreement(factors[0], factors[1]) > 0.999
+
+
+def test_the_atlas_of_a_real_study(tmp_path):
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "seed", "range": [0, 3]}]
+    base = BASE | {"limits": {"max_iter": 400, "kick": True}}
+    study = small(base=base, axes=axes, views=[], keep=["factors"])
+    store = StudyStore.create(study, tmp_path)
+    run_study(store, LocalExecutor(1, tmp_path))
+    atlas = atlas_of(store, [3, 4, 5])
+    assert atlas is not None and len(atlas.runs) == 3 and atlas.columns.shape == (3, 4)
+    assert np.all(np.diff([s.error for s in atlas.solutions]) >= 0)
+    stability = VIEWS.build({"name": "stability", "measure": "relative_error", "x": "rank"}).draw(store.table()).series[0]
+    near = [n for n in (3, 4, 5) if atlas.errors[n - 3] <= 1.05 * atlas.errors.min()]
+    pairs = [agreement(a, b) for a, b in combinations(store.components(near).values(), 2)]
+    assert stability.middle[1] == pytest.approx(np.mean(pairs) if pairs else np.nan, nan_ok=True)
+
+
+def test_one_standard_error_rule(tmp_path):
+    means = {(2, 1): 0.5, (2, 2): 0.40, (3, 1): 0.31, (3, 2): 0.30, (4, 1): 0.302, (4, 2): 0.29}
+    axes = [{"path": "rank", "values": [2, 3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "data.seed", "range": [0, 4]}]
+    base = BASE | {"data": {"held_out": 0.1}}
+
+    def values(cell):
+        fold = cell.trial.data.seed
+        return {"held_out_error": means[cell.trial.model.rank, cell.trial.model.y[0].k] + 0.02 * (fold - 1.5)}
+
+    store = filled(tmp_path, small(base=base, axes=axes, views=[], measures=["held_out_error"]), values)
+    choice = choose(store.table())
+    # the standard error is 0.02·√(5/3)/2 = 0.0129: (3, 2) at 0.30 is within it, (3, 1) at 0.31 is not
+    assert choice.best == (2, 1) and choice.chosen == (1, 1)
+    assert choice.mean[2, 1] == pytest.approx(0.29) and choice.error[0, 0] == pytest.approx(0.02 * np.sqrt(5 / 3) / 2)
+    empty = StudyStore.create(small(base=base, axes=axes, views=[], measures=["held_out_error", "seconds"]), tmp_path)
+    assert choose(empty.table()).chosen is None
+
+
+def test_best_settings_are_models_one_can_open(tmp_path):
+    def values(cell):
+        solver = cell.trial.model.solver
+        return {"relative_error": 0.5 - 0.1 * solver.alpha0 + 0.01 * cell.trial.model.seed, "success": 1.0, "seconds": 1.0}
+
+    store = filled(tmp_path, small(), values)
+    other = StudyStore.create(small(measures=["seconds"], views=[]), tmp_path)
+    best = best_settings([store, other], most=2)
+    assert len(best) == 2 and all(s.alpha0 == 1 and s.judged.runs == 3 for s in best)
+    assert best[0].judged.value == pytest.approx(0.41)
+    assert ModelSpec.from_dict(best[0].to_dict()["spec"]) == best[0].spec
