@@ -43,7 +43,7 @@ class OnlineDictionary(Direct):
     )
     k: int | None = param("integer", None, **NONZEROS)
     batch: int = param("integer", 250, low=1, high=1_000_000, help="signals in a batch")
-    rho: float = param("number", 8.0, low=0, high=1000, symbol=r"\rho", help="how fast older batches fade; 0: never")
+    rho: float = param("number", 16.0, low=0, high=1000, symbol=r"\rho", help="how fast older batches fade; 0: never")
 
     def objective(self) -> str:
         if self.coding == "lasso":
