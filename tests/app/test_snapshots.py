@@ -144,6 +144,15 @@ def test_an_unknown_snapshot_is_a_sentence(service, bad):
     assert page.error[0].value.endswith(".")
 
 
+def test_comparing_two_snapshots(service, content):
+    unnamed = replace(content.editions[0], spec=replace(content.spec, dataset=UNNAMED))
+    one = add(service, content, title="One")
+    other = add(service, replace(content, editions=(unnamed,)), title="Without its data")
+    page = open_page(page="compare", pin=f"{one.id},{other.id}")
+    assert not page.error and not page.info, "the fingerprints agree"
+    assert list(page.dataframe[0].value.iloc[:, 0]) == ["One", "Without its data"]
+
+
 def test_publishing(service, content):
     handle = add(service, content)
     page = open_page([handle], snapshot=handle.id)
