@@ -15,6 +15,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "model": ("Model", ":material/tune:"),
     "run": ("Run", ":material/play_circle:"),
     "compare": ("Compare", ":material/compare:"),
+    "studies": ("Studies", ":material/experiment:"),
     "snapshots": ("Snapshots", ":material/photo_library:"),
 }
 

@@ -8,10 +8,13 @@ started a study holds its key, which pausing and cancelling need; starting again
 from __future__ import annotations
 
 import dataclasses
+import json
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.model import ModelSpec
@@ -24,12 +27,13 @@ from semf_core.runs.uploads import Upload, load_source
 from semf_core.studies.atlas import Atlas, atlas_of
 from semf_core.studies.background import start_in_background
 from semf_core.studies.best import Setting, best_settings
-from semf_core.studies.catalogue import builtin_names, builtin_study
+from semf_core.studies.catalogue import builtin_names, builtin_sized, builtin_study
 from semf_core.studies.choice import Choice, choose
 from semf_core.studies.store import Progress, StudyStore
 from semf_core.studies.study import Study
 from semf_core.studies.tables import ResultTable
 
+Array = np.ndarray
 MOST_CELLS = 20_000
 """Cells of a study that a visitor may start."""
 
@@ -53,6 +57,7 @@ class Studies:
         self._known: Recent[str, Study] = Recent(64)
         self._tables: Recent[tuple[str, int], ResultTable] = Recent(16)
         self._shapes: Recent[DatasetSource, tuple[int, int]] = Recent(16)
+        self._pictures: Recent[DatasetSource, tuple[int, int] | None] = Recent(16)
         self._lock = threading.Lock()
 
     # -- starting and controlling ------------------------------------------------------------
@@ -136,12 +141,25 @@ class Studies:
     def atlas(self, study_id: str, numbers: list[int] | None = None) -> Atlas | None:
         return atlas_of(self._store(study_id), numbers)
 
+    def components(self, study_id: str, numbers: list[int]) -> dict[int, Array]:
+        """U of some cells, where it was kept."""
+        return self._store(study_id).components(numbers)
+
+    def cell_shape(self, study_id: str, number: int) -> tuple[int, int] | None:
+        """Height and width of the pictures that the data of a cell consists of, if it does."""
+        source = self.study(study_id).cell(number).trial.model.dataset
+        return self._pictures.get(source, lambda: load_source(source, self.home).image_shape)
+
+    def as_json(self, study_id: str) -> str:
+        """The study to share; running it again elsewhere gives the same cells."""
+        return json.dumps(self.study(study_id).to_dict(), indent=2, ensure_ascii=False)
+
     def choice(self, study_id: str, rank: str, sparsity: str) -> Choice:
         return choose(self.table(study_id), rank, sparsity)
 
     def best(self, study_ids: Iterable[str]) -> list[Setting]:
         """The best settings in the built-in studies that have been run and in those that the caller names."""
-        shared = [builtin_study(name).sized(size) for name in builtin_names() for size in builtin_study(name).sizes]
+        shared = [builtin_sized(name, size) for name in builtin_names() for size in builtin_study(name).sizes]
         ids = dict.fromkeys([*(self.prepare(study).id for study in shared), *study_ids])
         return best_settings(self._store(study_id) for study_id in ids if self.exists(study_id))
 
