@@ -14,6 +14,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9
 """Okabe and Ito's colours, which differ for colour-blind readers too."""
 MARGIN = {"l": 10, "r": 10, "t": 30, "b": 10}
 MANY_LABELS = 12
+MOST_MARKERS = 4000
 LOG_SPAN = 50.0
 """Positive numbers that span more than this ratio get a logarithmic axis."""
 
@@ -84,7 +85,7 @@ def _axes(figure: go.Figure, drawing: Drawing, bars: bool) -> None:
     known = values[~np.isnan(values)]
     if drawing.rate:
         figure.update_yaxes(range=[0, 1.05], tickformat=".0%")
-    elif len(known) and known.min() > 0 and known.max() / known.min() > LOG_SPAN and not bars:
+    elif drawing.log and len(known) and known.min() > 0 and known.max() / known.min() > LOG_SPAN and not bars:
         figure.update_yaxes(type="log", exponentformat="power")
     numbers = next((s.numbers for s in drawing.series if s.numbers), None)
     if not bars and numbers and min(numbers) > 0 and max(numbers) / min(numbers) > LOG_SPAN:
@@ -96,33 +97,45 @@ def _axes(figure: go.Figure, drawing: Drawing, bars: bool) -> None:
 
 
 def heat_map(grid: Grid, drawing: Drawing) -> go.Figure:
-    """Colours with invisible markers above them: clicks on markers are reported, those on colours are not."""
-    x, y = list(grid.x), list(grid.y)
+    """Colours with invisible markers all over them: clicks on markers are reported, those on colours are not."""
     scale = {"zmin": 0.0, "zmax": 1.0} if drawing.rate else {}
     bar = {"title": drawing.title, "title_side": "right"}
-    colours = go.Heatmap(z=grid.middle, x=x, y=y, hoverinfo="skip", colorscale="Viridis", colorbar=bar, **scale)
-    places = [(i, j) for j in range(len(y)) for i in range(len(x)) if grid.cells[j, i] >= 0]
-    names = [f"{drawing.x_title} = {x[i]}, {drawing.y_title} = {y[j]}" for i, j in places]
-    words = [f"{name}: {grid.middle[j, i]:.4g} ({grid.counts[j, i]} runs)" for name, (i, j) in zip(names, places, strict=True)]
-    markers = go.Scatter(
-        x=[x[i] for i, _ in places],
-        y=[y[j] for _, j in places],
-        mode="markers",
-        marker={"symbol": "square", "size": 26, "opacity": 0.01},
-        customdata=[int(grid.cells[j, i]) for i, j in places],
-        text=words,
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
-    )
-    figure = go.Figure([colours, markers])
-    figure.update_xaxes(title=drawing.x_title, type="category")
-    figure.update_yaxes(title=drawing.y_title, type="category")
+    columns, rows = list(range(len(grid.x))), list(range(len(grid.y)))
+    colours = go.Heatmap(z=grid.middle, x=columns, y=rows, hoverinfo="skip", colorscale="Viridis", colorbar=bar, **scale)
+    figure = go.Figure([colours, _markers(grid, drawing)])
+    figure.update_xaxes(title=drawing.x_title, tickvals=columns, ticktext=list(grid.x), range=[-0.5, len(columns) - 0.5])
+    figure.update_yaxes(title=drawing.y_title, tickvals=rows, ticktext=list(grid.y), range=[-0.5, len(rows) - 0.5])
     figure.update_layout(height=460, margin=MARGIN, dragmode=False)
     return figure
 
 
-def marked(figure: go.Figure, place: tuple[str, str], word: str, symbol: str) -> None:
-    """A sign on a heat map."""
+def _markers(grid: Grid, drawing: Drawing) -> go.Scatter:
+    """As many markers in each field as there may be in all, each with the number of the field's cell."""
+    places = [(i, j) for j in range(len(grid.y)) for i in range(len(grid.x)) if grid.cells[j, i] >= 0]
+    side = int(np.clip(np.sqrt(MOST_MARKERS / max(1, len(places))), 1, 7))
+    steps = (np.arange(side) + 0.5) / side - 0.5
+    spread = [(i, j, i + dx, j + dy) for i, j in places for dx in steps for dy in steps]
+    words = {
+        (i, j): f"{drawing.x_title} = {grid.x[i]}, {drawing.y_title} = {grid.y[j]}: "
+        f"{grid.middle[j, i]:.4g} ({grid.counts[j, i]} runs)"
+        for i, j in places
+    }
+    return go.Scatter(
+        x=[x for _, _, x, _ in spread],
+        y=[y for _, _, _, y in spread],
+        mode="markers",
+        marker={"symbol": "square", "size": 20, "opacity": 0},
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
+        customdata=[int(grid.cells[j, i]) for i, j, _, _ in spread],
+        text=[words[i, j] for i, j, _, _ in spread],
+        hovertemplate="%{text}<extra></extra>",
+        showlegend=False,
+    )
+
+
+def marked(figure: go.Figure, place: tuple[int, int], word: str, symbol: str) -> None:
+    """A sign on the field of a heat map in this column and row."""
     marker = {"symbol": symbol, "size": 16, "color": "white", "line": {"width": 2, "color": "black"}}
     figure.add_trace(go.Scatter(x=[place[0]], y=[place[1]], mode="markers", marker=marker, name=word, hoverinfo="name"))
     figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})

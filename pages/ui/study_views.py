@@ -17,6 +17,7 @@ from semf_core.studies.views import VIEWS
 
 SHOWN = 3
 """Solutions that are drawn side by side."""
+HELD_OUT = VIEWS.build({"name": "heat_map", "measure": "held_out_error", "x": "k", "by": "rank"})
 MOST_RUNS = 40
 """Runs in an atlas: all pairs of them are compared."""
 
@@ -32,7 +33,7 @@ def atlas_view(study_id: str) -> None:
     similar = [s for s in atlas.solutions if s.similar]
     st.markdown(
         f"{len(atlas.runs)} runs end in {len(atlas.solutions)} different solutions; "
-        f"{len(similar)} of them fit within 5 % of the best error {atlas.errors.min():.4g}."
+        f"{len(similar)} of them fit as well as the best one (error {atlas.errors.min():.4g})."
     )
     rows = [
         {"Solution": i + 1, "Runs": len(s.members), "Error": f"{s.error:.4g}", "Cosine with the best": f"{s.agreement:.3f}"}
@@ -85,12 +86,11 @@ def choice_view(study_id: str) -> None:
     if choice.best is None or choice.chosen is None:
         return
     st.subheader("The choice", anchor=False)
-    view = VIEWS.build({"name": "heat_map", "measure": "held_out_error", "x": "k", "by": "rank"})
-    drawing = view.draw(studies.table(study_id))
+    drawing = HELD_OUT.draw(studies.table(study_id))
     assert drawing.grid is not None
     figure = study_figures.heat_map(drawing.grid, drawing)
     for (i, j), word, symbol in ((choice.best, "smallest error", "circle"), (choice.chosen, "one-standard-error choice", "star")):
-        study_figures.marked(figure, (choice.sparsities[j], choice.ranks[i]), word, symbol)
+        study_figures.marked(figure, (j, i), word, symbol)
     (bi, bj), (ci, cj) = choice.best, choice.chosen
     words = (
         f"The smallest held-out error is {choice.mean[bi, bj]:.4g} ± {choice.error[bi, bj]:.2g} at rank {choice.ranks[bi]} with "

@@ -11,16 +11,16 @@ from pages.ui.guard import guarded
 from pages.ui.params import plain, say_refusal
 from pages.ui.places import go
 from pages.ui.running import command, say_flash
-from pages.ui.study_views import atlas_view, choice_view
+from pages.ui.study_views import HELD_OUT, atlas_view, choice_view
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.studies import Progress, Study, builtin_names, builtin_sized, builtin_study
 from semf_core.studies.views import Drawing
 
 ACROSS = 2
-OPENED, CLICKS = "semf_study", "semf_study_clicks"
+OPENED, CLICKS, CLICKED = "semf_study", "semf_study_clicks", "semf_study_clicked"
 REFRESH_SECONDS = 2.0
-SIZES = {"quick": "Quick", "full": "The paper's size"}
+SIZES = {"quick": "Quick", "full": "Full size"}
 STATES = {
     "new": "Not started",
     "queued": "Waits for another study to finish",
@@ -113,6 +113,8 @@ def size_button(study: Study, words: str) -> None:
 
 
 def detail(study_id: str) -> None:
+    if CLICKED in st.session_state:
+        open_cell(study_id, st.session_state.pop(CLICKED))
     study = get_service().studies.study(study_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("All studies", icon=":material/arrow_back:", on_click=close_study)
@@ -166,11 +168,13 @@ def results(study_id: str, was_moving: bool) -> None:
         if not table.done.any():
             st.markdown("The first results appear here as soon as they are there.")
             return
-        for number, view in enumerate(study.views):
-            figure(study_id, view.draw(table), number)
         names = {a.name for a in study.axes}
-        if {"rank", "k"} <= names and "held_out_error" in table.columns:
+        chooses = {"rank", "k"} <= names and "held_out_error" in table.columns
+        if chooses:
             choice_view(study_id)
+        for number, view in enumerate(study.views):
+            if not (chooses and view == HELD_OUT):
+                figure(study_id, view.draw(table), number)
         if "factors" in study.keep and not progress.moving:
             atlas_view(study_id)
 
@@ -211,7 +215,8 @@ def figure(study_id: str, drawing: Drawing, number: int) -> None:
     points = event["selection"]["points"] if event else []
     if points:
         st.session_state[CLICKS] = clicks + 1  # a fresh chart: coming back must not open the run again
-        open_cell(study_id, cell_of(points[0]))
+        st.session_state[CLICKED] = cell_of(points[0])
+        st.rerun()  # the whole page leaves; from inside a fragment the address would stay behind
     st.caption("Click a field to run its best cell on the Run page.")
 
 

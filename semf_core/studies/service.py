@@ -167,8 +167,8 @@ class Studies:
         """The model of a cell, ready to run by itself; changed data are stored as an upload first."""
         study = self.study(study_id)
         trial = study.cell(number).trial
-        words = ", ".join(self.table(study_id).labels(number).values())
-        model = dataclasses.replace(trial.model, title=f"{study.title}: {words}")
+        words = ", ".join(f"{name} {label}" for name, label in self.table(study_id).labels(number).items())
+        model = dataclasses.replace(trial.model, title=f"{study.title} ({words})")
         prepared = trial.data.apply(loaded := load_source(model.dataset, self.home))
         if prepared.dataset is loaded:
             return model

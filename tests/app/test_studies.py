@@ -58,7 +58,7 @@ def test_the_figures_of_every_built_in_study_are_drawn(service, name):
     study = builtin_study(name)
     assert page.title[0].value.replace("\\", "") == study.title
     assert [s.value for s in page.subheader][: len(study.views)]
-    assert len(page.get("plotly_chart")) >= len(study.views)
+    assert len(page.get("plotly_chart")) >= len(study.views)  # one of them may be the chart of the choice
 
 
 def test_the_papers_figures_stand_beside_the_measured_ones(service):
@@ -114,13 +114,23 @@ def test_a_cell_starts_a_run_of_its_model(service):
     assert status.spec.solver == store.study().cell(7).trial.model.solver and status.spec.rank == 4
 
 
+def test_a_clicked_cell_is_opened_by_the_whole_page(service):
+    store = filled(service, small())
+    page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
+    page.session_state[studying.OPENED] = store.id
+    page.session_state[studying.CLICKED] = 2
+    page.switch_page("studies.py").run()
+    assert not page.exception and "seed 2" in page.title[0].value
+    assert service.status(next(iter(page.session_state[session.RUNS]))).spec.seed == 2
+
+
 def test_a_click_on_a_heat_map_names_its_cell(service):
     axes = [{"path": "rank", "values": [3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "seed", "range": [0, 3]}]
     study = small(axes=axes, views=[{"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "k"}])
     drawing = study.views[0].draw(filled(service, study).table())
     markers = study_figures.figure_of(drawing, study.claim).data[1]
-    cells = dict(zip(zip(markers.x, markers.y, strict=True), markers.customdata, strict=True))
-    assert cells == {("3", "1"): 0, ("4", "1"): 6, ("3", "2"): 3, ("4", "2"): 9}
+    cells = {(round(x), round(y), n) for x, y, n in zip(markers.x, markers.y, markers.customdata, strict=True)}
+    assert cells == {(0, 0, 0), (1, 0, 6), (0, 1, 3), (1, 1, 9)}  # a field's best cell is that of seed 0
     assert studying.cell_of({"customdata": 6}) == studying.cell_of({"customdata": [6]}) == 6
 
 
