@@ -92,14 +92,23 @@ def start(models: Sequence[ModelSpec], afresh: bool = False) -> None:
         _say(" ".join(refused))
 
 
-def ready_made() -> None:
+def ready_made(expanded: bool) -> None:
     """One click for each comparison that comes with the library."""
-    for name in comparison_names():
-        plan: Comparison = comparison(name)
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{plan.title}.** {plan.watch}", width="stretch")
-            st.button("Compare them", key=f"ready-{name}", type="primary", icon=":material/play_arrow:",
-                      disabled=get_service().read_only, on_click=start, args=(plan.models, True))  # fmt: skip
+    closed = get_service().read_only
+    with st.expander("Ready comparisons, one click each", icon=":material/bolt:", expanded=expanded):
+        for index, name in enumerate(comparison_names()):
+            plan: Comparison = comparison(name)
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.button(
+                    f"Compare {len(plan.models)} models",
+                    key=f"ready-{name}",
+                    type="primary" if index == 0 else "secondary",
+                    icon=":material/play_arrow:",
+                    disabled=closed,
+                    on_click=start,
+                    args=(plan.models, True),
+                )
+                st.markdown(f"**{plan.title}.** {plan.watch}", width="stretch")
 
 
 def choosing(run_ids: Sequence[str]) -> None:
