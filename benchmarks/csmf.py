@@ -172,7 +172,9 @@ def ghosts(quick: bool) -> None:
         ("CSMFnc, α = 0.05, Figure 4(e)", CSMFnc(alpha=0.05, **SWIMMER_GENTLER), 2000),
         ("CSMF, all rows and columns at once, Figure 4(c)", CSMF(rows=1, worst_rows=0, columns=1, worst_columns=0), 2000),
     ]
-    tasks = [(s.to_dict(), 10 if quick else iterations, seed) for _, s, iterations in peers for seed in seeds]
+    if quick:
+        peers = [(title, solver, 10) for title, solver, _ in peers]
+    tasks = [(s.to_dict(), iterations, seed) for _, s, iterations in peers for seed in seeds]
     outcomes = in_processes(on_swimmer, tasks)
     rows = []
     for i, (title, _, iterations) in enumerate(peers):

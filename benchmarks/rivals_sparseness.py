@@ -35,18 +35,19 @@ def main(argv: list[str] | None = None) -> None:
     options.add_argument("--peers", metavar="PYTHON", required=True, help="interpreter of an environment with torchnmf")
     chosen = options.parse_args(argv)
     M, remark = orl()
-    start, iterations = start_factors(M, ORL_RANK), 5 if chosen.quick else PEER_ITERATIONS
+    start = start_factors(M, ORL_RANK)
+    iterations, ours = (5, 5) if chosen.quick else (PEER_ITERATIONS, ITERATIONS)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "problem.npz"
         np.savez(file, M=M, X=start[0], Y=start[1], sparseness=SPARSENESS, iterations=iterations)
         peer = run_peer(chosen.peers, "torchnmf", file)
     with blas_threads(1):
-        runs = [run_ours(M, start, 5 if chosen.quick else ITERATIONS) for _ in range(1 if chosen.quick else 3)]
+        runs = [run_ours(M, start, ours) for _ in range(1 if chosen.quick else 3)]
     own = min(runs, key=lambda found: found["seconds"])
     rows = compared("torchnmf", peer, own)
     rows.append(Row("our U and V", "feasible" if own["feasible"] else "NOT feasible", "feasible", own["feasible"]))
     remark += f" Every column of U with sparseness {SPARSENESS}, rank {ORL_RANK}, one start for both."
-    remark += f" Seconds of one core, 1 thread. torchnmf: {iterations} iterations of `sparse_fit`; ours: {ITERATIONS}."
+    remark += f" Seconds of one core, 1 thread. torchnmf: {iterations} iterations of `sparse_fit`; ours: {ours}."
     print_table("Fixed sparseness against torchnmf", rows, remark)
 
 

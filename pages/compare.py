@@ -14,8 +14,8 @@ with guarded():
     st.title("Compare", anchor=False)
     st.markdown("The same data, several algorithms: what each one finds, how fast, and how well.")
     comparing.say_flash()
-    comparing.ready_made()
     run_ids = comparing.pins()
+    comparing.ready_made(expanded=not run_ids)
     comparing.choosing(run_ids)
     if run_ids:
         moving = any(status.moving for status in get_service().list_runs(run_ids))

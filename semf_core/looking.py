@@ -52,6 +52,7 @@ class Looking:
         self._datasets: Recent[DatasetSource | str, Dataset] = Recent(4)
         self._specs: Recent[tuple[str, int, int], ModelSpec] = Recent(64)
         self._scores: Recent[tuple[str, int, int, int], dict[str, Any]] = Recent(256)
+        self._prints: Recent[DatasetSource, str] = Recent(64)
         self._floors = Floors()
 
     def close(self) -> None:
@@ -116,6 +117,14 @@ class Looking:
             return self._dataset(spec.dataset)
         card = self._snapshots.card(run_id)
         return self._datasets.get(run_id, lambda: snapshot_dataset(card, spec, folder, self.home, self._check_source))
+
+    def fingerprint(self, run_id: str) -> str:
+        """SHA-256 of the data; a snapshot knows it even where its data is not here."""
+        return self._snapshots.card(run_id).fingerprint if self._is_snapshot(run_id) else self._fingerprint(run_id)
+
+    def _fingerprint(self, run_id: str) -> str:
+        source = self.status(run_id).spec.dataset
+        return self._prints.get(source, lambda: self._dataset(source).fingerprint())
 
     def image_shape(self, run_id: str) -> tuple[int, int] | None:
         """Height and width of a sample that is a picture; known for a snapshot even where its data is not."""

@@ -221,7 +221,7 @@ export class Charts {
     return {
       x: shown.map((e) => e[0]),
       y: shown.map((e) => history.curves[1][indexAt(history.x, e[0])]),
-      text: shown.map(markText),
+      text: shown.map((e) => markText(e).replaceAll("<", "&lt;")), // Plotly would take it for a tag
     };
   }
 

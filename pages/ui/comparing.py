@@ -92,14 +92,23 @@ def start(models: Sequence[ModelSpec], afresh: bool = False) -> None:
         _say(" ".join(refused))
 
 
-def ready_made() -> None:
+def ready_made(expanded: bool) -> None:
     """One click for each comparison that comes with the library."""
-    for name in comparison_names():
-        plan: Comparison = comparison(name)
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{plan.title}.** {plan.watch}", width="stretch")
-            st.button("Compare them", key=f"ready-{name}", type="primary", icon=":material/play_arrow:",
-                      on_click=start, args=(plan.models, True))  # fmt: skip
+    closed = get_service().read_only
+    with st.expander("Ready comparisons, one click each", icon=":material/bolt:", expanded=expanded):
+        for index, name in enumerate(comparison_names()):
+            plan: Comparison = comparison(name)
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.button(
+                    f"Compare {len(plan.models)} models",
+                    key=f"ready-{name}",
+                    type="primary" if index == 0 else "secondary",
+                    icon=":material/play_arrow:",
+                    disabled=closed,
+                    on_click=start,
+                    args=(plan.models, True),
+                )
+                st.markdown(f"**{plan.title}.** {plan.watch}", width="stretch")
 
 
 def choosing(run_ids: Sequence[str]) -> None:
@@ -124,9 +133,11 @@ def _algorithms() -> None:
     key = "compare.algorithms"
     chosen = st.multiselect("Algorithms with their default options", list(titles), format_func=titles.get, key=key)
     with st.container(horizontal=True):
-        st.button("Start them", key="compare.start", icon=":material/play_arrow:", disabled=not chosen, on_click=_start_chosen)
+        off = get_service().read_only
+        st.button("Start them", key="compare.start", icon=":material/play_arrow:", on_click=_start_chosen,
+                  disabled=off or not chosen)  # fmt: skip
         st.button("Start the current model", key="compare.model", icon=":material/tune:", on_click=start, args=([spec],),
-                  help=f"{spec.solver.title} with the options and constraints of the Model page.")  # fmt: skip
+                  disabled=off, help=f"{spec.solver.title} with the options and constraints of the Model page.")  # fmt: skip
 
 
 def _start_chosen() -> None:

@@ -82,7 +82,7 @@ def _card(card: Card) -> None:
 
 def when(card: Card) -> str:
     """The day the run was started."""
-    return time.strftime("%-d %B %Y", time.localtime(card.created))
+    return time.strftime("%d %B %Y", time.localtime(card.created)).lstrip("0")
 
 
 def figures(card: Card) -> str:

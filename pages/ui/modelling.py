@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import params, presets, session
+from pages.ui.words import READ_ONLY
 from semf_core.api import SEED
 from semf_core.codegen import python_code, readable_json
 from semf_core.model import ModelSpec, preset, preset_names
@@ -163,7 +164,8 @@ def warn_of_scale() -> None:
 def run_button(ready: bool, key: str = "run") -> None:
     """Start a run through the service and go to its page."""
     why = "Start the factorization and watch it." if ready else "Correct what is marked first."
-    ready = ready and not get_service().read_only
+    if get_service().read_only:
+        ready, why = False, READ_ONLY
     if not st.button("Run", type="primary", icon=":material/play_arrow:", disabled=not ready, help=why, key=key):
         return
     presets.run(session.spec())

@@ -39,8 +39,9 @@ def _model(entry: Mapping[str, Any], base: Mapping[str, Any]) -> ModelSpec:
 
 @cache
 def comparison_names() -> tuple[str, ...]:
-    """Names of the comparisons that come with the library."""
-    return tuple(sorted(f.name.removesuffix(".json") for f in _folder().iterdir() if f.name.endswith(".json")))
+    """Names of the comparisons that come with the library, Swimmer's first."""
+    found = (f.name.removesuffix(".json") for f in _folder().iterdir() if f.name.endswith(".json"))
+    return tuple(sorted(found, key=lambda name: (name != "swimmer", name)))
 
 
 def comparison(name: str) -> Comparison:

@@ -11,6 +11,7 @@ import numpy as np
 from semf_core import metrics
 from semf_core.comparing.alignment import Aligned, align
 from semf_core.comparing.scores import Curve, Score, measure
+from semf_core.datasets import Dataset
 from semf_core.parameters import InvalidInput
 from semf_core.runs.caches import Recent
 from semf_core.runs.frames import FactorFrame
@@ -49,9 +50,19 @@ class Reader:
         except InvalidInput:
             return None
 
+    def dataset(self, run_id: str) -> Dataset | None:
+        """The data; None for a snapshot that does not hold it and whose data is not here."""
+        try:
+            return self.service.dataset(run_id)
+        except InvalidInput:
+            return None
+
     def norm(self, run_id: str) -> float:
-        source = self.service.status(run_id).spec.dataset
-        return self._norms.get(source, lambda: metrics.frobenius_norm(self.service.dataset(run_id).data))
+        """‖M‖; of a snapshot without its data, as its result has it (0 if it has none)."""
+        dataset = self.dataset(run_id)
+        if dataset is not None:
+            return self._norms.get(self.service.fingerprint(run_id), lambda: metrics.frobenius_norm(dataset.data))
+        return self.service.result(run_id).norm if self.service.status(run_id).state != "snapshot" else 0.0
 
     def score(self, run_id: str) -> Score:
         """The row of a run in the table."""
@@ -63,12 +74,13 @@ class Reader:
             iterations=status.iterations,
             seconds=status.seconds,
         )
-        if frame is None or status.iterations == 0:
+        dataset = self.dataset(run_id)
+        if frame is None or dataset is None or status.iterations == 0:
             return row
         floor = self.service.floor(run_id)
         found = self._measures.get(
             (run_id, mark(frame), floor is None),
-            lambda: measure(self.service.dataset(run_id), status.spec, frame, self.norm(run_id), floor),
+            lambda: measure(dataset, status.spec, frame, self.norm(run_id), floor),
         )
         return Score(**{**vars(row), **found})
 
@@ -83,9 +95,9 @@ class Reader:
     def reference(self, run_ids: Sequence[str]) -> tuple[str, Array] | None:
         """What all components are put in the order of: the true parts, or else the first run's."""
         for run_id in run_ids:
-            parts = self.service.dataset(run_id).parts
-            if parts is not None:
-                return "Ground truth", parts
+            dataset = self.dataset(run_id)
+            if dataset is not None and dataset.parts is not None:
+                return "Ground truth", dataset.parts
         for run_id in run_ids:
             frame = self.frame(run_id)
             if frame is not None:
@@ -101,5 +113,4 @@ class Reader:
 
     def same_data(self, run_ids: Sequence[str]) -> bool:
         """Whether all of them factorize the same matrix."""
-        sources = {self.service.status(run_id).spec.dataset for run_id in run_ids}
-        return len(sources) <= 1 or len({self.service.dataset(run_id).fingerprint() for run_id in run_ids}) == 1
+        return len({self.service.fingerprint(run_id) for run_id in run_ids}) <= 1

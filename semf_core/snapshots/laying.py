@@ -22,6 +22,7 @@ Array = np.ndarray
 
 def lay_out(content: Content, folder: RunFolder) -> None:
     """Write the files that a worker would have left. The certificate is measured here, not taken from the file."""
+    describe(folder, content.label.title, content.created)
     for k, edition in enumerate(content.editions):
         folder.write_spec(edition.spec, k)
         if k and edition.numbers is not None:
@@ -37,6 +38,11 @@ def lay_out(content: Content, folder: RunFolder) -> None:
         _write_checkpoint(content, folder)
     if content.result is not None:
         _write_result(content, folder)
+
+
+def describe(folder: RunFolder, title: str, created: float) -> None:
+    """What exports say about the run."""
+    write_json(folder.meta, {"title": title, "created": created})
 
 
 def copy_history(source: RunFolder, target: RunFolder, specs: Sequence[ModelSpec]) -> None:

@@ -49,7 +49,7 @@ class MultiplicativeNMF(PlainNMF):
     name: ClassVar[str] = "nmf-mu"
     title: ClassVar[str] = "NMF (multiplicative)"
     summary: ClassVar[str] = "Lee and Seung's classic updates: simple, never increasing, slow at the end"
-    reference: ClassVar[str] = "nmf"
+    reference: ClassVar[str] = "lee-seung"
 
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank
@@ -100,7 +100,7 @@ class ProjectedGradientNMF(PlainNMF):
     name: ClassVar[str] = "nmf-pg"
     title: ClassVar[str] = "NMF (projected gradient)"
     summary: ClassVar[str] = "Lin's projected gradients with a line search, factor after factor, never increasing"
-    reference: ClassVar[str] = "projected-gradient"
+    reference: ClassVar[str] = "lin-pg"
 
     inner: int = param("integer", 50, low=1, high=10_000, help="gradient steps at most on one factor before the other's turn")
 

@@ -13,7 +13,7 @@ from semf_core.parameters import param
 from semf_core.sets import Sparse, UnitNorm
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, generator
-from semf_core.solvers.ksvd import NONZEROS, first_atoms, nonzeros_for, refreshed, signals_of
+from semf_core.solvers.ksvd import NONZEROS, first_atoms, nonzeros_for, noted, rank_one_sweep, refreshed, signals_of
 from semf_core.solvers.omp import batch_omp
 
 
@@ -24,7 +24,8 @@ class OnlineDictionary(Direct):
 
     Each batch is coded with the current atoms; then the atoms descend on the fit of all batches so far,
     of which only A = Σ vvᵀ and B = Σ vmᵀ are kept, older ones fading by (1 − 1/t)^ρ at batch t. After the
-    pass all signals are coded once more, so that U and V belong together.
+    pass all signals are coded once more, so that U and V belong together; where nonzeros are counted, a
+    sweep of K-SVD then fits atoms and weights to each other on these supports.
     """
 
     name: ClassVar[str] = "online-dictionary"
@@ -42,7 +43,7 @@ class OnlineDictionary(Direct):
     )
     k: int | None = param("integer", None, **NONZEROS)
     batch: int = param("integer", 250, low=1, high=1_000_000, help="signals in a batch")
-    rho: float = param("number", 8.0, low=0, high=1000, symbol=r"\rho", help="how fast older batches fade; 0: never")
+    rho: float = param("number", 16.0, low=0, high=1000, symbol=r"\rho", help="how fast older batches fade; 0: never")
 
     def objective(self) -> str:
         if self.coding == "lasso":
@@ -82,6 +83,8 @@ class OnlineDictionary(Direct):
 
     def _finished(self, state: State, Dt: Array, signals: Array) -> Factors:
         """All signals coded; what the next pass needs to know is noted."""
+        if self.coding == "pursuit":
+            return noted(state, *rank_one_sweep(Dt, signals, batch_omp(Dt, signals, nonzeros_for(self.k, len(Dt))), 1))
         V = self._codes(Dt, signals, self._weight(signals))
         rest = signals - V @ Dt
         errors = np.einsum("ij,ij->i", rest, rest)

@@ -30,7 +30,7 @@ def pinned(page):
 def test_an_empty_page_offers_ways_to_begin(service):
     page = open_page("compare")
     assert not errors(page) and pinned(page) == []
-    assert page.button(key="ready-swimmer").label == "Compare them"
+    assert page.button(key="ready-swimmer").label == "Compare 11 models"
     assert page.button(key="compare.start").disabled
 
 

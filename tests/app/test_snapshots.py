@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import feed, session
+from pages.ui import compare_feed, feed, session
 from pages.ui.places import PAGES
 from pages.ui.words import READ_ONLY
 from semf_core import service as service_module
@@ -28,6 +28,14 @@ from tests.app.test_run import wait_for
 
 SPEC = ModelSpec(Swimmer(), 5, (Nonnegative(),), (Nonnegative(),), limits=Limits(max_iter=4, tol=0), title="Five parts")
 HOSTILE = "<script>alert(1)</script> **bold** ![x](http://x)"
+
+
+@pytest.fixture(autouse=True)
+def new_reader():
+    """The Compare page keeps a reader of the process's service, and every test has a service of its own."""
+    compare_feed.reader.cache_clear()
+    yield
+    compare_feed.reader.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +152,15 @@ def test_an_unknown_snapshot_is_a_sentence(service, bad):
     assert page.error[0].value.endswith(".")
 
 
+def test_comparing_two_snapshots(service, content):
+    unnamed = replace(content.editions[0], spec=replace(content.spec, dataset=UNNAMED))
+    one = add(service, content, title="One")
+    other = add(service, replace(content, editions=(unnamed,)), title="Without its data")
+    page = open_page(page="compare", pin=f"{one.id},{other.id}")
+    assert not page.error and not page.info, "the fingerprints agree"
+    assert list(page.dataframe[0].value.iloc[:, 0]) == ["One", "Without its data"]
+
+
 def test_publishing(service, content):
     handle = add(service, content)
     page = open_page([handle], snapshot=handle.id)
@@ -189,6 +206,9 @@ def test_a_server_for_showing_results(service, content, monkeypatch):
         assert not page.exception and page.metric and labels(page).isdisjoint({"Play", "Fork", "Reset", "Save snapshot"})
         model = open_page(page="model")
         assert model.button(key="run").disabled
+        compare_feed.reader.cache_clear()
+        compare = open_page(page="compare", pin=handle.id)
+        assert compare.dataframe and compare.button(key="compare.model").disabled
     finally:
         reader.close()
 

@@ -64,6 +64,10 @@ def test_the_gallery_remembers_whose_is_what(server, visit, tmp_path):
     expect(stranger.get_by_text("Runs that were saved")).to_be_visible()
     assert stranger.get_by_text("Mine alone").count() == 0
 
+    button(owner, "Compare").click()
+    expect(owner).to_have_url(re.compile(rf"/compare\?pin={handle.id}"))
+    expect(owner.get_by_role("heading", name="Scores")).to_be_visible()
+
     mine = visit(f"{server.url}/snapshots?snapshot={handle.id}", context=owner.context)
     button(mine, "Delete").click()
     expect(mine.get_by_text("was deleted")).to_be_visible()

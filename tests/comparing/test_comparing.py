@@ -13,13 +13,13 @@ from semf_core.comparing import Curve, Reader, Score, Shown, align, comparison, 
 from semf_core.comparing.figure import figure_html, figure_image
 from semf_core.comparing.scores import SCORES, measure
 from semf_core.datasets import Swimmer
-from semf_core.model import ModelSpec
+from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.parameters import InvalidInput
 from semf_core.pictures import basis
 from semf_core.runs.frames import FactorFrame
 from semf_core.service import Service
 from semf_core.sets import Nonnegative
-from semf_core.solvers import MultiplicativeNMF
+from semf_core.solvers import SOLVERS, MultiplicativeNMF
 from tests.runs.common import tiny, wait_for, wait_for_state
 
 
@@ -86,6 +86,12 @@ def test_ready_comparisons_share_data_and_can_be_run(name):
     for model in plan.models:
         model.solver.check(model.problem(dataset))
         assert model.title
+
+
+def test_every_algorithm_can_be_seen_at_work_with_one_click():
+    models = [preset(name) for name in preset_names()]
+    models += [model for name in comparison_names() for model in comparison(name).models]
+    assert {model.solver.name for model in models} == set(SOLVERS.names())
 
 
 def test_the_swimmer_comparison_has_ten_algorithms():
