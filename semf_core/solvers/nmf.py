@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.decomposition import non_negative_factorization
 
 from semf_core.matrix import DenseMatrix, SparseMatrix
 from semf_core.parameters import param
@@ -66,6 +66,14 @@ def scaled(factor: Array, numerator: Array, denominator: Array) -> Array:
     return factor * np.maximum(ratio, 0)
 
 
+@cache
+def scikit_nmf() -> Callable[..., Any]:
+    """scikit-learn takes a second to import: only who runs its algorithm should wait, not every worker and command."""
+    from sklearn.decomposition import non_negative_factorization
+
+    return non_negative_factorization
+
+
 @SOLVERS.register
 @dataclass(frozen=True, eq=False)
 class CoordinateNMF(PlainNMF):
@@ -76,6 +84,10 @@ class CoordinateNMF(PlainNMF):
     summary: ClassVar[str] = "scikit-learn's coordinate descent: every entry is minimised exactly in turn, never increasing, fast"
     reference: ClassVar[str] = "hals"
 
+    def init(self, problem: Problem, rng: np.random.Generator) -> State:
+        scikit_nmf()  # here, so that importing it does not count as time of the first iteration
+        return super().init(problem, rng)
+
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank
         Xt, Y = state.W[:p], state.Z[:p]
@@ -84,7 +96,7 @@ class CoordinateNMF(PlainNMF):
         assert isinstance(M, DenseMatrix | SparseMatrix)
         array = M.array if M.array.dtype == M.dtype else M.array.astype(M.dtype)
         # Copies, because the sweep works in place. With tol=0 there is no warning about convergence.
-        X, Y, _ = non_negative_factorization(array, W=Xt.T.copy(), H=Y.copy(), n_components=p, init="custom", max_iter=1, tol=0)
+        X, Y, _ = scikit_nmf()(array, W=Xt.T.copy(), H=Y.copy(), n_components=p, init="custom", max_iter=1, tol=0)
         return Factors(np.ascontiguousarray(X.T), np.ascontiguousarray(Y))
 
 
