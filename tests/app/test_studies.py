@@ -10,11 +10,13 @@ from streamlit.testing.v1 import AppTest
 from pages.ui import session, study_figures, studying
 from pages.ui.study_building import own_study, paths_of
 from semf_core.model import ModelSpec, preset
+from semf_core.runs.ids import key_hash
 from semf_core.studies import Finished, Study, StudyStore, builtin_names, builtin_sized, builtin_study
+from semf_core.studies import service as studies_service
 from semf_core.studies.keeping import packed
 from semf_core.studies.work import observe
 
-from ..studies.common import BASE, slow, small, wait_for
+from ..studies.common import BASE, small
 from .widgets import PAGES, errors, open_page, spec_of
 
 
@@ -73,18 +75,21 @@ def test_the_papers_figures_stand_beside_the_measured_ones(service):
     }
 
 
-def test_start_pause_and_resume_from_the_page(service):
-    handle = service.studies.start(slow(40))
-    page = opened(handle.id, **{session.RUNS: {handle.id: handle.key}})
-    wait_for(lambda: service.studies.progress(handle.id).done >= 1)
+def test_pause_and_resume_from_the_page(service, monkeypatch):
+    store = StudyStore.create(small(), service.home)
+    store.note("key", key_hash("mine"))
+    runner = store.announce(1)  # a process seems to work on it
+    page = opened(store.id, **{session.RUNS: {store.id: "mine"}})
+    assert "Running: 0 of 12 cells" in page.get("progress")[0].proto.text
     next(b for b in page.button if b.label == "Pause").click().run()
-    wait_for(lambda: service.studies.progress(handle.id).state == "paused")
+    assert store.wish() == "pause"
+    runner.leave()
     page.run()
     assert "Paused" in page.get("progress")[0].proto.text
+    started = []
+    monkeypatch.setattr(studies_service, "start_in_background", lambda store, home: started.append(store.id))
     next(b for b in page.button if b.label == "Resume").click().run()
-    wait_for(lambda: service.studies.progress(handle.id).moving)
-    service.studies.cancel(handle.id, handle.key)
-    wait_for(lambda: service.studies.progress(handle.id).state == "cancelled")
+    assert started == [store.id] and not errors(page)
 
 
 def test_a_visitor_without_the_key_only_looks(service):

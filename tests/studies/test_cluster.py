@@ -18,7 +18,7 @@ from .common import rows, slow, small
 
 @pytest.fixture(scope="module")
 def cluster():
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "host": "127.0.0.1"}
     with distributed.LocalCluster(**options) as made:
         yield made
 
