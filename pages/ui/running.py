@@ -126,6 +126,11 @@ def controls(status: RunStatus, key: str | None) -> None:
         if not service.read_only:
             st.button("Fork", icon=":material/fork_right:", on_click=fork, args=(status.id,), help=copy)
             saving.save_button(status)
+        resting = not status.moving and status.iterations > 0
+        what = "Report, figures, animation and factors."
+        with st.popover("Download", icon=":material/download:", disabled=not resting, help=what):
+            if resting:
+                saving.exports(status.id)
         with st.popover("Share", icon=":material/share:"):
             share(status, key)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import params, session
+from pages.ui.live import address
 from pages.ui.places import go
 from semf_core.parameters import InvalidInput, params_of
 from semf_core.service import RunStatus, get_service
@@ -57,3 +58,16 @@ def say_saved(run_id: str) -> None:
         if st.button("Open the snapshot", icon=":material/photo_library:"):
             st.session_state.pop(SAVED, None)
             go("snapshots", snapshot=snapshot_id)
+
+
+def exports(run_id: str) -> None:
+    """Links to everything that can be made of a run or snapshot; it is made when somebody asks for it."""
+    figures: dict[str, list[str]] = {}
+    for kind in get_service().exports(run_id):
+        where = address(f"download/{run_id}/{kind.name}")
+        name, _, form = kind.name.rpartition("-")
+        if name:
+            figures.setdefault(kind.title.partition(" (")[0], []).append(f"[{form.upper()}]({where})")
+        else:
+            st.link_button(kind.title, where, type="tertiary")
+    st.markdown("  \n".join(f":small[{title}:] {' '.join(links)}" for title, links in figures.items()))

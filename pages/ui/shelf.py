@@ -133,15 +133,7 @@ def _rename(card: Card, key: str) -> None:
 def _downloads(card: Card) -> None:
     """The file itself, and what can be made from it."""
     st.link_button(f"Snapshot file ({card.size / 1024:.0f} kB)", address(f"download/{card.id}/semf"), type="primary")
-    figures: dict[str, list[str]] = {}
-    for kind in get_service().exports(card.id):
-        where = address(f"download/{card.id}/{kind.name}")
-        name, _, form = kind.name.rpartition("-")
-        if name:
-            figures.setdefault(kind.title.partition(" (")[0], []).append(f"[{form.upper()}]({where})")
-        else:
-            st.link_button(kind.title, where, type="tertiary")
-    st.markdown("  \n".join(f":small[{title}:] {' '.join(links)}" for title, links in figures.items()))
+    saving.exports(card.id)
 
 
 def _share(card: Card, key: str | None) -> None:

@@ -16,13 +16,14 @@ from semf_core.runs.files import write_json
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.outcome import certificate_values
 from semf_core.snapshots.content import Content
+from semf_core.snapshots.label import Label
 
 Array = np.ndarray
 
 
 def lay_out(content: Content, folder: RunFolder) -> None:
     """Write the files that a worker would have left. The certificate is measured here, not taken from the file."""
-    describe(folder, content.label.title, content.created)
+    describe(folder, content.label, content.created)
     for k, edition in enumerate(content.editions):
         folder.write_spec(edition.spec, k)
         if k and edition.numbers is not None:
@@ -40,9 +41,9 @@ def lay_out(content: Content, folder: RunFolder) -> None:
         _write_result(content, folder)
 
 
-def describe(folder: RunFolder, title: str, created: float) -> None:
+def describe(folder: RunFolder, label: Label, created: float) -> None:
     """What exports say about the run."""
-    write_json(folder.meta, {"title": title, "created": created})
+    write_json(folder.about, {"title": label.title, "tags": label.tags, "note": label.note, "created": created})
 
 
 def copy_history(source: RunFolder, target: RunFolder, specs: Sequence[ModelSpec]) -> None:

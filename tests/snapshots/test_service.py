@@ -226,3 +226,14 @@ def test_recording_here_gives_what_a_worker_gives(service, recorded, spec):
     ours, theirs = recorded.rows().copy(), service.scalars(handle.id).copy()
     ours[:, timed] = theirs[:, timed] = 0
     np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_report_says_what_is_written_on_the_snapshot_now(service):
+    handle = service.start(tiny(max_iter=5))
+    wait_for_state(service, handle.id, "finished")
+    saved = service.save(handle.id, Label("First title", "one, two", "A note for the reader"))
+    page = service.export(saved.id, "html")[2].decode()
+    assert all(words in page for words in ("First title", "one, two", "A note for the reader"))
+    service.gallery.relabel(saved.id, saved.key, Label("Second title", "", "Another note"))
+    page = service.export(saved.id, "html")[2].decode()
+    assert "Second title" in page and "Another note" in page and "A note for the reader" not in page
