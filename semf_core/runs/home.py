@@ -47,7 +47,7 @@ class Quota:
         self._sizes = FolderSizes()
 
     def used(self) -> int:
-        return sum(self._sizes.total(self.home / name) for name in ("runs", "data", "snapshots"))
+        return sum(self._sizes.total(self.home / name) for name in ("runs", "data", "snapshots", "studies"))
 
     def check(self, coming: int = 0) -> None:
         """Refuse what would not fit; nothing is ever deleted to make room."""

@@ -94,8 +94,9 @@ def read_dataset(folder: Path) -> Dataset:
 
 
 def remove_unused(home: Path, candidates: Iterable[str]) -> int:
-    """Delete those of the uploads that no run and no snapshot uses; how many."""
+    """Delete those of the uploads that no run, no study and no snapshot uses; how many."""
     used = {upload for spec in (home / "runs").glob("*/spec*.json") if (upload := _upload_of(spec))}
+    used |= {upload for study in (home / "studies").glob("*/study.json") if (upload := _upload_of(study, "base"))}
     used |= {str(read_json(card)["upload"]) for card in (home / "snapshots").glob("*/*.json")}
     removed = 0
     for upload in candidates:
@@ -106,12 +107,14 @@ def remove_unused(home: Path, candidates: Iterable[str]) -> int:
     return removed
 
 
-def _upload_of(spec: Path) -> str | None:
+def _upload_of(file: Path, part: str = "") -> str | None:
+    """The upload that a model, or the model in this part of a file, is for."""
     try:
-        dataset = read_json(spec)["dataset"]
-    except FileNotFoundError:  # the run was deleted meanwhile
+        model = read_json(file)
+    except FileNotFoundError:  # it was deleted meanwhile
         return None
-    return dataset["id"] if dataset["name"] == Upload.name else None
+    dataset = (model[part] if part else model).get("dataset", {})  # a study of a preset names none
+    return dataset["id"] if dataset.get("name") == Upload.name else None
 
 
 def _stored_bytes(dataset: Dataset) -> int:

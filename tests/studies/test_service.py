@@ -70,6 +70,14 @@ def test_strangers_studies_are_not_in_the_best_settings(service):
     assert [s.study_id for s in service.studies.best([store.id, "unknown"])] == [store.id]
 
 
+def test_an_upload_that_a_study_uses_is_kept(service):
+    used, _unused = (service.add_upload(Dataset(np.ones((8, 30)))) for _ in range(2))
+    StudyStore.create(small().on(used), service.home)
+    StudyStore.create(builtin_study("restart-atlas").sized("quick"), service.home)
+    assert service.remove_unused_uploads(older_than=-1) == 1
+    assert used.load_from(service.home).shape == (8, 30)
+
+
 def test_what_must_not_run_on_a_server_is_refused(service):
     with pytest.raises(InvalidInput, match="upload the file"):
         service.studies.start(small().on(FileSource(path="/etc/hostname")))
