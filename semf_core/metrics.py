@@ -162,6 +162,10 @@ def recovered_atoms(D: Array, learned: Array, tolerance: float = 0.01) -> int:
     return int((atom_distances(D, learned) <= tolerance).sum())
 
 
+FOUND = 0.99
+"""|cosine| above which a column counts as a true part."""
+
+
 @dataclass(frozen=True)
 class Matching:
     """For every true part the column that was matched to it (−1 if none was left) and their cosine, with its sign."""
@@ -189,7 +193,7 @@ def agreement(A: Array, B: Array) -> float:
     return float(np.abs(match_parts(B, A).cosines).mean())
 
 
-def parts_found(U: Array, parts: Array, threshold: float = 0.99) -> int:
+def parts_found(U: Array, parts: Array, threshold: float = FOUND) -> int:
     """How many true parts have a column of their own with |cosine| above the threshold."""
     return int((np.abs(match_parts(U, parts).cosines) > threshold).sum())
 
@@ -210,7 +214,7 @@ def ghosts(U: Array, parts: Array, threshold: float = 0.1) -> int:
     return found
 
 
-def groups_correct(U: Array, parts: Array, truth_groups: Groups, model_groups: Groups, threshold: float = 0.99) -> int:
+def groups_correct(U: Array, parts: Array, truth_groups: Groups, model_groups: Groups, threshold: float = FOUND) -> int:
     """How many of the model's groups of columns hold exactly the parts of one true group (SeMF §4.4, "exact order").
 
     Every column of such a group has |cosine| above the threshold with its part, no part of the true

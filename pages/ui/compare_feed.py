@@ -11,12 +11,11 @@ import numpy as np
 
 from pages.ui.words import state_words
 from semf_core.comparing import Reader, style_of
-from semf_core.comparing.reading import mark
+from semf_core.metrics import FOUND
 from semf_core.pictures import Picture, basis
 from semf_core.runs.caches import Recent
 from semf_core.service import get_service
 
-FOUND = 0.99
 MOVING = frozenset({"queued", "running"})
 _MONTAGES: Recent[tuple[str, ...], Picture] = Recent(128)
 
@@ -47,7 +46,7 @@ def answer(run_ids: Sequence[str], have: Sequence[str], theme: str) -> dict[str,
 def _entry(read: Reader, run_id: str, index: int, reference: tuple[str, Any] | None, theme: str) -> dict[str, Any]:
     status, frame = read.service.status(run_id), read.frame(run_id)
     colour, dash = style_of(index)
-    seen = (run_id, index, status.iterations, status.state, status.title, theme, "" if frame is None else mark(frame))
+    seen = (run_id, index, status.iterations, status.state, status.title, theme, "" if frame is None else frame.mark())
     base = "" if reference is None else hashlib.blake2b(np.ascontiguousarray(reference[1]).tobytes(), digest_size=6).hexdigest()
     token = hashlib.blake2b(repr((*seen, base)).encode(), digest_size=8).hexdigest()
     curve = read.curve(run_id)

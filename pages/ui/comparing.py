@@ -11,10 +11,11 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import params, session
-from pages.ui.compare_feed import FOUND, montage_of, reader
+from pages.ui.compare_feed import montage_of, reader
 from pages.ui.words import sentence
 from semf_core.comparing import SCORES, Comparison, Shown, comparison, comparison_names, figure_html, figure_image, table_csv
 from semf_core.comparing.reading import MOST_RUNS
+from semf_core.metrics import FOUND
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
 from semf_core.pictures import basis

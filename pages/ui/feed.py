@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import OrderedDict
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from pages.ui import images
 from pages.ui.words import LIVE, state_words
+from semf_core import metrics
 from semf_core.parameters import InvalidInput
 from semf_core.pictures import default_samples
+from semf_core.runs.caches import Recent
 from semf_core.scores import model_groups, truth_words
 from semf_core.solvers.run import COLUMNS
 from semf_core.thinning import decisions, stride_for
@@ -29,8 +29,6 @@ MOST_POINTS = 800
 MOST_EVENTS = 300
 MOST_SAMPLES = 8
 MOST_TOP = 5
-FOUND = 0.99
-"""|cosine| above which a column counts as a true part, as in semf_core.metrics.parts_found."""
 _CURVE_INDEX = [COLUMNS.index(name) for name in CURVES]
 _CASE, _SECONDS = COLUMNS.index("case"), COLUMNS.index("seconds")
 
@@ -134,28 +132,8 @@ def _packed(array: Array) -> str:
 # -- pictures ----------------------------------------------------------------------------------
 
 
-class Recent:
-    """The last few results by key, shared by all viewers."""
-
-    def __init__(self, most: int) -> None:
-        self._kept: OrderedDict[Any, Any] = OrderedDict()
-        self._most, self._lock = most, Lock()
-
-    def get(self, key: Any, make: Any) -> Any:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        value = make()
-        with self._lock:
-            self._kept[key] = value
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        return value
-
-
-_PICTURES = Recent(64)
-_SCORES = Recent(512)
+_PICTURES: Recent[Any, Any] = Recent(64)
+_SCORES: Recent[Any, Any] = Recent(512)
 
 
 def picture(service: Any, run_id: str, spec: Any, ask: Ask) -> dict[str, Any] | None:
@@ -164,7 +142,7 @@ def picture(service: Any, run_id: str, spec: Any, ask: Ask) -> dict[str, Any] | 
     data = _data(service, run_id)
     count = frame.V.shape[1]
     chosen = tuple(s for s in ask.samples if 0 <= s < count) or default_samples(count)
-    mark = hashlib.blake2b(frame.U.tobytes() + frame.V.tobytes(), digest_size=6).hexdigest()
+    mark = frame.mark()
     view = (ask.factor, ask.theme, chosen, ask.compact)
     token = f"{frame.iteration}-{mark}-{hashlib.blake2b(repr(view).encode(), digest_size=4).hexdigest()}"
     if token == ask.picture:
@@ -191,7 +169,7 @@ def _matched(service: Any, run_id: str, frame: Any) -> list[int]:
     matching = service.matching(run_id, frame)
     if matching is None:
         return []
-    return [int(column) for column, cosine in zip(matching.columns, matching.cosines, strict=True) if abs(cosine) > FOUND]
+    return [int(column) for column, cosine in zip(matching.columns, matching.cosines, strict=True) if abs(cosine) > metrics.FOUND]
 
 
 def _draw(frame: Any, data: Any, shape: Any, spec: Any, view: tuple[str, str, tuple[int, ...], bool]) -> dict[str, Any]:

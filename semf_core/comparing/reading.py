@@ -25,11 +25,6 @@ MOST_RUNS = 24
 _ERROR, _SECONDS = COLUMNS.index("residual_uv"), COLUMNS.index("seconds")
 
 
-def mark(frame: FactorFrame) -> str:
-    """Tells factors from others."""
-    return hashlib.blake2b(frame.U.tobytes() + frame.V.tobytes(), digest_size=6).hexdigest()
-
-
 class Reader:
     """Reads runs of one service; any number of threads may use it."""
 
@@ -79,7 +74,7 @@ class Reader:
             return row
         floor = self.service.floor(run_id)
         found = self._measures.get(
-            (run_id, mark(frame), floor is None),
+            (run_id, frame.mark(), floor is None),
             lambda: measure(dataset, status.spec, frame, self.norm(run_id), floor),
         )
         return Score(**{**vars(row), **found})
