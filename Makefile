@@ -2,11 +2,14 @@
 # make test   every check: ruff, mypy, all tests, the browser ones included
 # make lint   ruff and mypy alone
 # make bench  the benchmark tables (QUICK=1 small sizes, PEERS=1 the rival packages as well)
+# make bench-app  the dashboard in a real browser: how quick, light and steady it is (QUICK=1 few repeats)
+# make soak   ten browsers with a run each (MINUTES=10): errors, lost runs, memory
 # make clean  removes what these made
 
 PYTHON ?= $(shell python3.11 -c "" 2>/dev/null && echo python3.11 || echo python3)
 PORT ?= 8501
 JOBS ?= 2
+MINUTES ?= 10
 export OPENBLAS_NUM_THREADS = 1
 
 VENV := .venv
@@ -18,7 +21,7 @@ PEER_STAMP := $(PEER_VENV)/.installed
 PIP := -m pip --disable-pip-version-check install --quiet
 BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(PEERS),--peers $(PEER_VENV)/bin/python)
 
-.PHONY: app test lint bench clean
+.PHONY: app test lint bench bench-app soak clean
 .DELETE_ON_ERROR:
 
 app: $(RUNTIME)
@@ -34,6 +37,14 @@ lint: $(DEV)
 
 bench: $(RUNTIME) $(if $(PEERS),$(PEER_STAMP))
 	$(BIN)/python -m benchmarks $(BENCH_FLAGS)
+
+bench-app: $(DEV)
+	.ci/install-chromium
+	$(BIN)/python -m benchmarks.dashboard $(if $(QUICK),--quick)
+
+soak: $(DEV)
+	.ci/install-chromium
+	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) $(PEER_VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -7,7 +7,25 @@ import sys
 
 from benchmarks.common import REPOSITORY, machine, parser
 
-NAMES = ("iteration", "swimmer", "penalties", "orl", "nmf", "memory")
+NAMES = (
+    "iteration",
+    "swimmer",
+    "penalties",
+    "orl",
+    "nmf",
+    "sparse_nmf",
+    "csmf",
+    "reverse_convex",
+    "dictionary",
+    "memory",
+    "exports",
+    "snapshots",
+    "studies",
+)
+RIVALS = ("rivals", "rivals_sparseness")
+"""Those that need the packages of others."""
+PEERED = frozenset({"dictionary", *RIVALS})
+"""Those that can use them."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -16,9 +34,8 @@ def main(argv: list[str] | None = None) -> int:
     chosen = options.parse_args(argv)
     print("# SeMF Studio: benchmarks", "", f"Machine: {machine()}.", sep="\n", flush=True)
     flags = ["--quick"] if chosen.quick else []
-    tasks = [(name, flags) for name in NAMES]
-    if chosen.peers:
-        tasks.append(("rivals", [*flags, "--peers", chosen.peers]))
+    peers = ["--peers", chosen.peers] if chosen.peers else []
+    tasks = [(name, [*flags, *(peers if name in PEERED else [])]) for name in (*NAMES, *(RIVALS if peers else ()))]
     failed, missed = [], 0
     for name, arguments in tasks:
         command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]

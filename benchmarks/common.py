@@ -6,6 +6,7 @@ import argparse
 import multiprocessing
 import os
 import platform
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -15,6 +16,9 @@ from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
+
+from semf_core.studies import ResultTable, Study, StudyStore, run_study
+from semf_core.studies.execution import LocalExecutor
 
 Array = np.ndarray
 Task = TypeVar("Task")
@@ -73,11 +77,17 @@ def best_alternating(functions: Sequence[Callable[[], object]], repeats: int) ->
 
 def orl() -> tuple[Array, str]:
     """The ORL faces in [0, 1] where they are at hand, else a smooth matrix of the same size; and which it is."""
-    file = REPOSITORY.parent / "shared" / "data" / "orl_faces.npz"
+    return stored_faces("orl_faces", "ORL", ORL_SHAPE, 60)
+
+
+def stored_faces(name: str, title: str, shape: tuple[int, int], rank: int) -> tuple[Array, str]:
+    """Faces of a file of the shared data, divided by 255, or a stand-in of this shape and rank; and a sentence on it."""
+    file = REPOSITORY.parent / "shared" / "data" / f"{name}.npz"
+    size = f"{shape[0]}×{shape[1]}"
     if file.exists():
         with np.load(file) as stored:
-            return stored["data"] / 255.0, "Data: ORL faces, 10304×400, divided by 255."
-    return smooth_matrix(ORL_SHAPE, 60, 0), "Data: synthetic stand-in for ORL (smooth, nonnegative, 10304×400)."
+            return stored["data"] / 255.0, f"Data: {title} faces, {size}, divided by 255."
+    return smooth_matrix(shape, rank, 0), f"Data: synthetic stand-in for {title} (smooth, nonnegative, {size})."
 
 
 def is_real(remark: str) -> bool:
@@ -110,6 +120,16 @@ def in_processes(function: Callable[[Task], Outcome], tasks: Iterable[Task]) -> 
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(WORKERS, mp_context=context, initializer=threadpool_limits, initargs=(1, "blas")) as pool:
         return list(pool.map(function, tasks))
+
+
+def results_of(study: Study) -> ResultTable:
+    """The numbers of a study that is run from nothing; a cell without any ends the benchmark."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = StudyStore.create(study, Path(folder))
+        run_study(store, LocalExecutor(WORKERS, Path(folder)))
+        if store.failures():
+            raise RuntimeError(f"cell {store.failures()[0][0]}: {store.failures()[0][1]}")
+        return store.table()
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

@@ -25,7 +25,7 @@ window.semf = { frames: 0, dimmed: 0, missing: 0, moved: null, drawn: null, pres
   let start = null;
   const number = () => Number(document.querySelector(".semf-iteration")?.textContent.replace(/\\D/g, "") || 0);
   const points = () => document.querySelector(".semf-plot")?.data?.[1].x.length ?? 0;
-  // Where the pixels of the curve ‖M−UV‖ are on the canvas of Home: nothing else there is blue.
+  // Where the pixels of the curve ‖M−UV‖ are on a canvas (Home, and Run until plotly.js is there): nothing else is blue.
   const curve = (root) => {
     const canvas = root.querySelector("canvas");
     if (!canvas?.width) return "";
@@ -60,7 +60,8 @@ window.semf = { frames: 0, dimmed: 0, missing: 0, moved: null, drawn: null, pres
         if (start && line !== start) seen.moved = now;
       }
       if (root.dataset.drawn) seen.drawn ??= now;
-      if (seen.pressed && iteration && points() && !root.classList.contains("semf-compact")) seen.first ??= now;
+      const fresh = seen.pressed && seen.first === null && !root.classList.contains("semf-compact");
+      if (fresh && iteration && (points() || curve(root))) seen.first = now;
     }
     requestAnimationFrame(look);
   };

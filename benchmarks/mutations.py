@@ -29,7 +29,9 @@ def mutated(members: Members, seed: int) -> bytes:
         return _damaged(packed(members), rng)
     changed = dict(members)
     for _ in range(rng.choice((1, 1, 2, 3))):
-        rng.choice(CHANGES)(changed, rng)
+        change, ending = rng.choice(CHANGES)
+        whole = [name for name in changed if changed[name] is members.get(name) and name.endswith(ending)]
+        change(changed, rng.choice(whole), rng)
     data = packed(changed)
     return _damaged(data, rng) if rng.random() < 0.05 else data
 
@@ -52,9 +54,8 @@ def _damaged(data: bytes, rng: random.Random) -> bytes:
     return bytes(broken)
 
 
-def _change_json(members: Members, rng: random.Random) -> None:
+def _change_json(members: Members, name: str, rng: random.Random) -> None:
     """Another value somewhere in a JSON member."""
-    name = rng.choice([n for n in members if n.endswith(".json")])
     value = json.loads(members[name])
     holder, key = _somewhere(value, rng)
     if holder is None:
@@ -75,9 +76,8 @@ def _somewhere(value: Any, rng: random.Random) -> tuple[Any, Any]:
     return holder, key
 
 
-def _change_array(members: Members, rng: random.Random) -> None:
+def _change_array(members: Members, name: str, rng: random.Random) -> None:
     """Another shape, type or content of an array."""
-    name = rng.choice([n for n in members if n.endswith(".npy")])
     shape = tuple(rng.randrange(6) for _ in range(rng.randrange(4)))
     dtype = np.dtype(rng.choice(DTYPES))
     way = rng.randrange(3)
@@ -94,22 +94,21 @@ def _change_array(members: Members, rng: random.Random) -> None:
         members[name] = npy_bytes(array.reshape(array.shape[::-1]) if rng.random() < 0.3 else array)
 
 
-def _change_bytes(members: Members, rng: random.Random) -> None:
-    name = rng.choice(list(members))
+def _change_bytes(members: Members, name: str, rng: random.Random) -> None:
     members[name] = rng.randbytes(rng.randrange(300)) if rng.random() < 0.5 else _damaged(members[name] + b" ", rng)
 
 
-def _drop(members: Members, rng: random.Random) -> None:
-    if len(members) > 1:
-        del members[rng.choice(list(members))]
+def _drop(members: Members, name: str, rng: random.Random) -> None:
+    del members[name]
 
 
-def _add(members: Members, rng: random.Random) -> None:
+def _add(members: Members, name: str, rng: random.Random) -> None:
     outside = ("../evil", "/etc/passwd", "a//b", "evil.py")
     inside = ("history/x.npy", "checkpoint/x.npy", "result/U.npy", "data/x.npy")
     members[rng.choice(outside + inside)] = rng.choice((b"", b"x" * 50, npy_bytes(np.zeros((3, 3)))))
 
 
-CHANGES: tuple[Callable[[Members, random.Random], None], ...] = (
-    _change_json, _change_json, _change_json, _change_array, _change_array, _change_array, _change_bytes, _drop, _add,
+CHANGES: tuple[tuple[Callable[[Members, str, random.Random], None], str], ...] = (
+    *[(_change_json, ".json")] * 3, *[(_change_array, ".npy")] * 3, (_change_bytes, ""), (_drop, ""), (_add, ""),
 )  # fmt: skip
+"""What may be changed, and how the name of the member must end; no member is changed twice."""

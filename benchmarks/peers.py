@@ -1,6 +1,7 @@
-"""Rival packages on one problem: X ≥ 0 with at most k nonzeros a column, Y ≥ 0. Runs in their own environment.
+"""Rival packages on one problem: X ≥ 0 with at most k nonzeros, or of a given sparseness, a column; Y ≥ 0.
 
-`python -m benchmarks.peers NAME FILE` reads M, X, Y, k and iterations from FILE (NPZ) and prints JSON.
+Runs in their own environment. `python -m benchmarks.peers NAME FILE` reads M, X, Y, k or sparseness, and
+iterations from FILE (NPZ) and prints JSON.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from semf_core.metrics import hoyer_sparseness
 from semf_core.sets.kernels import clip_nonnegative, keep_largest_nonnegative
 
 Array = np.ndarray
@@ -75,23 +77,43 @@ def proxmin_nmf(M: Array, start: Factors, k: int, iterations: int) -> Factors:
     return X, Y
 
 
+def torchnmf_hoyer(M: Array, start: Factors, sparseness: float, iterations: int) -> Factors:
+    """`NMF.sparse_fit`, Hoyer's projected gradient, in double precision; it factorizes Mᵀ ≈ H Wᵀ."""
+    import torch
+    from torchnmf.nmf import NMF
+
+    torch.set_num_threads(1)
+    X, Y = (torch.tensor(factor) for factor in start)
+    model = NMF(W=X, H=Y.T.contiguous())
+    model.sparse_fit(torch.tensor(M.T), beta=2, max_iter=iterations, sW=sparseness)
+    return model.W.detach().numpy(), model.H.detach().numpy().T
+
+
 PEERS: dict[str, Callable[[Array, Factors, int, int], Factors]] = {"pyproximal": pyproximal_palm, "proxmin": proxmin_nmf}
+BY_SPARSENESS: dict[str, Callable[[Array, Factors, float, int], Factors]] = {"torchnmf": torchnmf_hoyer}
 
 
 def measured(name: str, file: str) -> dict[str, Any]:
     """CPU seconds and result of one package on the problem in `file`, with one BLAS thread."""
     with np.load(file) as stored:
-        M, start, k, iterations = stored["M"], (stored["X"], stored["Y"]), int(stored["k"]), int(stored["iterations"])
-    solve = PEERS[name]
+        problem = {key: stored[key] for key in stored.files}
+    M, start, iterations = problem["M"], (problem["X"], problem["Y"]), int(problem["iterations"])
     with threadpool_limits(1, user_api="blas"):
         began = time.process_time()
-        X, Y = solve(M, start, k, iterations)
+        if name in BY_SPARSENESS:
+            X, Y = BY_SPARSENESS[name](M, start, float(problem["sparseness"]), iterations)
+        else:
+            X, Y = PEERS[name](M, start, int(problem["k"]), iterations)
         seconds = time.process_time() - began
+    if name in BY_SPARSENESS:
+        kept = bool(np.abs(hoyer_sparseness(X) - float(problem["sparseness"])).max() <= 1e-3)
+    else:
+        kept = bool(np.count_nonzero(X, axis=0).max() <= int(problem["k"]))
     return {
         "version": version(name),
         "seconds": seconds,
         "error": float(np.linalg.norm(M - X @ Y) / np.linalg.norm(M)),
-        "feasible": bool((X >= 0).all() and (Y >= 0).all() and np.count_nonzero(X, axis=0).max() <= k),
+        "feasible": bool(kept and (X >= 0).all() and (Y >= 0).all()),
     }
 
 

@@ -1,91 +1,48 @@
-"""SeMF §4.1, Figure 1: exact factorizations from six starting penalties, fixed against adaptive."""
+"""SeMF §4.1, Figure 1: exact factorizations from six starting penalties, fixed against adaptive.
+
+The cells are those of the built-in study adaptive-penalties.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import sys
-import time
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from benchmarks.common import WORKERS, Row, at_least, in_processes, parser, print_table
-from semf_core.datasets import SparseCodes
-from semf_core.model import ModelSpec, preset
-from semf_core.solvers import ADMM, Run
+from benchmarks.common import WORKERS, Row, at_least, parser, print_table, results_of
+from semf_core.model import preset
+from semf_core.studies import ResultTable, Study, builtin_study
 
-EXACT = 1e-10
-"""RMSE below which a factorization counts as exact."""
-STARTS = range(6)
 RATE = 80.0
 """Per cent of the runs that should end exact."""
-SCHEMES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "adaptive, as the preset has it": ({}, {}),
-    "adaptive, as in the paper (ε = 5e-4, no kick)": ({"epsilon": 5e-4}, {"kick": False, "tol": 0}),
-    "fixed": ({"penalty": "fixed"}, {"kick": False, "tol": 0}),
-}
-"""What is changed in the preset's solver and limits; the first has the target, the others get its iterations."""
+REMARKS = {"adaptive": "as the preset has it", "adaptive, as printed": "ε = 5e-4, no kick"}
 
 
-@dataclass(frozen=True)
-class Task:
-    scheme: str
-    instance: int
-    start: int
-    max_iter: int
-
-    def spec(self) -> ModelSpec:
-        """The preset of §4.1 from (α, β) = 10^(k−1)‖M‖(1, 0.1), k the start."""
-        solver, limits = SCHEMES[self.scheme]
-        spec = preset("adaptive-penalty")
-        assert isinstance(spec.solver, ADMM)
-        assert isinstance(spec.dataset, SparseCodes)
-        alpha0 = 10.0 ** (self.start - 1)
-        return dataclasses.replace(
-            spec,
-            solver=dataclasses.replace(spec.solver, alpha0=alpha0, beta0=0.1 * alpha0, **solver),
-            dataset=dataclasses.replace(spec.dataset, seed=self.instance),
-            limits=dataclasses.replace(spec.limits, max_iter=self.max_iter, **limits),
-            seed=self.instance,
-        )
+def study(first: int, instances: int, max_iter: int) -> Study:
+    """The built-in study on other instances, with other limits; processor time is measured as well."""
+    size = {"axes": {"instance": {"range": [first, instances]}}, "set": {"limits.max_iter": max_iter}}
+    whole = builtin_study("adaptive-penalties").to_dict()
+    form = whole | {"sizes": {"here": size}, "measures": [*whole["measures"], "cpu_seconds"], "keep": []}
+    return dataclasses.replace(Study.from_dict(form).sized("here"), views=())
 
 
-@dataclass(frozen=True)
-class Found:
-    """RMSE of XY and of the best UV, and what they took (seconds of one core)."""
-
-    xy: float
-    uv: float
-    iterations: int
-    seconds: float
-
-
-def rmse(run: Run) -> tuple[float, float]:
-    m, n = run.problem.shape
-    return run.history.last("residual_xy") / np.sqrt(m * n), run.best_uv / np.sqrt(m * n)
-
-
-def solve(task: Task) -> Found:
-    """Run until XY and UV are both exact, or to the last iteration."""
-    began = time.process_time()
-    run = task.spec().run().finish(lambda now: bool(max(rmse(now)) < EXACT))
-    return Found(*rmse(run), run.iterations, time.process_time() - began)
-
-
-def rows_of(scheme: str, found: list[Found], target: float | None) -> list[Row]:
-    """Rates of XY and of UV over instances × starts."""
-    exact = np.array([(f.xy < EXACT, f.uv < EXACT) for f in found]).reshape(-1, len(STARTS), 2)
-    good = [f for f in found if max(f.xy, f.uv) < EXACT]
-    by_start = " ".join(str(count) for count in exact[:, :, 0].sum(axis=0))
-    note = f"by start: {by_start}; all six: {exact[:, :, 0].all(axis=1).sum()} of {len(exact)}"
-    if good:
-        note += f"; median of the successes: {np.median([f.iterations for f in good]):.0f} iterations"
-        note += f", {np.median([f.seconds for f in good]):.1f} s"
+def rows_of(table: ResultTable, number: int, target: float | None) -> list[Row]:
+    """Rates of XY and of UV over starts × instances for one scheme."""
+    names = ("scheme", "start", "instance")
+    exact = {key: table.arranged(key, names)[number, :, :, 0] == 1 for key in ("exact", "exact UV")}
+    good = exact["exact"] & exact["exact UV"]
+    by_start = " ".join(str(count) for count in exact["exact"].sum(axis=1))
+    note = f"by start: {by_start}; all six: {exact['exact'].all(axis=0).sum()} of {good.shape[1]}"
+    if good.any():
+        iterations, seconds = (table.arranged(key, names)[number, :, :, 0][good] for key in ("iterations", "cpu_seconds"))
+        note += f"; median of the successes: {np.median(iterations):.0f} iterations, {np.median(seconds):.1f} s"
+    label = table.axis("scheme").labels[number]
+    scheme = f"{label} ({REMARKS[label]})" if label in REMARKS else label
     rows = []
-    for column, name in enumerate(("XY", "UV")):
-        what, rate = f"{scheme}: RMSE of {name} below 1e-10", 100 * float(exact[:, :, column].mean())
-        detail = note if column == 0 else ""
+    for key, name in (("exact", "XY"), ("exact UV", "UV")):
+        what, rate = f"{scheme}: RMSE of {name} below 1e-10", 100 * float(exact[key].mean())
+        detail = note if name == "XY" else ""
         if target is None:
             rows.append(Row(what, f"{rate:.0f} %", note=detail))
         else:
@@ -101,12 +58,9 @@ def main(argv: list[str] | None = None) -> None:
     chosen = options.parse_args(argv)
     instances = chosen.instances or (1 if chosen.quick else 5)
     max_iter = chosen.max_iter or preset("adaptive-penalty").limits.max_iter
-    cells = [(instance, start) for instance in range(chosen.first, chosen.first + instances) for start in STARTS]
-    found = in_processes(solve, [Task(scheme, *cell, max_iter) for scheme in SCHEMES for cell in cells])
-    rows: list[Row] = []
-    for number, scheme in enumerate(SCHEMES):
-        part = found[number * len(cells) : (number + 1) * len(cells)]
-        rows += rows_of(scheme, part, RATE if number == 0 else None)
+    table = results_of(study(chosen.first, instances, max_iter))
+    schemes = range(len(table.axis("scheme")))
+    rows = [row for number in schemes for row in rows_of(table, number, RATE if number == 0 else None)]
     remark = f"{instances} instances × 6 starts (α, β) = 10^(k−1)‖M‖(1, 0.1), k = 0..5; 40×1500, p = 60, at most {max_iter}"
     remark += f" iterations, {WORKERS} processes with 1 BLAS thread each."
     print_table("§4.1: exact factorization from six starting penalties", rows, remark)

@@ -34,9 +34,9 @@ def start_factors(M: Array, rank: int) -> tuple[Array, Array]:
     return X * (4 * M.mean() / rank), Y
 
 
-def run_peer(python: str, name: str, file: Path) -> dict[str, Any]:
+def run_peer(python: str, name: str, file: Path, module: str = "benchmarks.peers") -> dict[str, Any]:
     """One package in its own environment."""
-    command = [python, "-m", "benchmarks.peers", name, str(file)]
+    command = [python, "-m", module, name, str(file)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{name} failed in {python}:\n{done.stderr}")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
-from benchmarks.common import WORKERS, Row, at_most, in_processes, parser, print_table
-from semf_core.datasets import Dataset
+from benchmarks.common import WORKERS, Array, Row, at_most, parser, print_table, results_of
 from semf_core.model import ModelSpec, preset
-from semf_core.scores import truth_scores
 from semf_core.sets import Intersection, Nonnegative, OrthogonalTo, Sparse
 from semf_core.solvers import ADMM
+from semf_core.studies import Study
 
 RESTARTS = 5
 PARTS, GROUPS = 17, 5
@@ -31,16 +28,6 @@ class Scheme:
     target: float | None = None
     groups: bool = True
     """Success means all groups right; otherwise all parts found."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one seed; seconds are those of one core."""
-
-    success: bool
-    iterations: int
-    seconds: float
-    kicks: int
 
 
 def schemes() -> list[Scheme]:
@@ -64,39 +51,37 @@ def plain(spec: ModelSpec, penalty: float) -> ModelSpec:
     return dataclasses.replace(spec, x=(one_round,), solver=ADMM(alpha0=penalty, beta0=penalty), limits=limits)
 
 
-@cache
-def loaded(text: str) -> tuple[ModelSpec, Dataset]:
-    spec = ModelSpec.from_json(text)
-    return spec, spec.dataset.load()
+def study(chosen: Sequence[Scheme], first: int, count: int) -> Study:
+    """Every scheme from every seed."""
+    parts = ("x", "y", "solver", "limits")
+    forms = [scheme.spec.to_dict() for scheme in chosen]
+    schemes_axis = {"name": "scheme", "paths": parts, "values": [[form[part] for part in parts] for form in forms]}
+    return Study.from_dict(
+        {
+            "name": "swimmer",
+            "base": forms[0],
+            "axes": [schemes_axis | {"labels": [s.title for s in chosen]}, {"path": "seed", "range": [first, count]}],
+            "measures": ["parts_found", "groups_correct", "iterations", "cpu_seconds", "kicks"],
+        }
+    )
 
 
-def solve(task: tuple[str, int, bool]) -> Outcome:
-    """One start (or several, if the model says so) from one seed, in a worker."""
-    text, seed, groups = task
-    spec, dataset = loaded(text)
-    began = time.process_time()
-    run = dataclasses.replace(spec, seed=seed).run(dataset).finish()
-    seconds = time.process_time() - began
-    scores = truth_scores(dataset, run.factors()[0], spec.y_set)
-    success = scores["parts_found"] == PARTS and (not groups or scores["groups_correct"] == GROUPS)
-    kicks = sum(event.kind == "kick" for event in run.events)
-    return Outcome(success, run.iterations, seconds, kicks)
-
-
-def rows_of(scheme: Scheme, outcomes: Sequence[Outcome]) -> list[Row]:
-    good = [o for o in outcomes if o.success]
-    rate = f"{len(good)} of {len(outcomes)}"
-    note = "no success"
-    if good:
-        iterations, seconds = np.median([o.iterations for o in good]), np.median([o.seconds for o in good])
-        kicks = np.mean([o.kicks for o in good])
+def rows_of(scheme: Scheme, found: dict[str, Array]) -> list[Row]:
+    """The rate of a scheme and what a success takes; `found` holds one number a seed for each measure."""
+    success = found["parts_found"] == PARTS
+    if scheme.groups:
+        success &= found["groups_correct"] == GROUPS
+    rate, note = f"{success.sum()} of {len(success)}", "no success"
+    if success.any():
+        iterations, seconds = (float(np.median(found[key][success])) for key in ("iterations", "cpu_seconds"))
+        kicks = found["kicks"][success].mean()
         note = f"median of the successes: {iterations:.0f} iterations, {seconds:.2f} s; {kicks:.1f} kicks a run"
     if scheme.target is None:
         return [Row(scheme.title, rate, note=note)]
-    wanted = scheme.target * len(outcomes)
-    rows = [Row(scheme.title, rate, f"≥ {wanted:g}", len(good) >= wanted, note)]
-    if good:
-        rows.append(at_most("   median seconds of one core for a success", float(seconds), 1.0, form="{:.2f}"))
+    wanted = scheme.target * len(success)
+    rows = [Row(scheme.title, rate, f"≥ {wanted:g}", bool(success.sum() >= wanted), note)]
+    if success.any():
+        rows.append(at_most("   median seconds of one core for a success", seconds, 1.0, form="{:.2f}"))
     return rows
 
 
@@ -106,12 +91,11 @@ def main(argv: list[str] | None = None) -> None:
     options.add_argument("--count", type=int, help="number of seeds (100)")
     chosen = options.parse_args(argv)
     count = chosen.count or (4 if chosen.quick else 100)
-    seeds = range(chosen.first, chosen.first + count)
-    chosen_schemes = schemes()
-    tasks = [(scheme.spec.to_json(), seed, scheme.groups) for scheme in chosen_schemes for seed in seeds]
-    outcomes = in_processes(solve, tasks)
-    rows = [row for i, scheme in enumerate(chosen_schemes) for row in rows_of(scheme, outcomes[i * count : (i + 1) * count])]
-    remark = f"Seeds {seeds[0]} to {seeds[-1]}, {WORKERS} processes with 1 BLAS thread each, at most 2000 iterations a start."
+    table = results_of(study(schemes(), chosen.first, count))
+    found = {key: table.arranged(key, ("scheme",)) for key in table.columns}
+    rows = [row for i, scheme in enumerate(schemes()) for row in rows_of(scheme, {k: v[i] for k, v in found.items()})]
+    seeds = f"Seeds {chosen.first} to {chosen.first + count - 1}"
+    remark = f"{seeds}, {WORKERS} processes with 1 BLAS thread each, at most 2000 iterations a start."
     print_table("Swimmer: how often it is solved", rows, remark)
 
 

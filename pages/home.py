@@ -21,7 +21,10 @@ with guarded():
     demo = service.demo_run(DEMO)
     with st.container(border=True):
         st.markdown("**The Swimmer: 256 stick figures.** Nobody tells it the 17 parts: watch a torso and four limbs appear.")
-        live_view(service.status(demo), compact=True, autoplay=True, key="home-live")
-        if st.button("Open this run", icon=":material/open_in_full:"):
-            go("run", run=demo)
+        if demo is None:
+            st.markdown("No run of it is on this server; the cards below show what comes out.")
+        else:
+            live_view(service.status(demo), compact=True, autoplay=True, key="home-live")
+            if st.button("Open this run", icon=":material/open_in_full:"):
+                go("run", run=demo)
     presets.cards()

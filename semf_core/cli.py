@@ -1,4 +1,4 @@
-"""The command line: python -m semf_core run | study | studies | presets | sets | solvers | datasets."""
+"""The command line: python -m semf_core run | verify | open | export | list | study | studies, and listings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 import json
 import math
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,8 +21,11 @@ from semf_core.datasets import DATASETS, Dataset, source_from_word
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.parameters import InvalidInput, Param, params_of
 from semf_core.result import Result, make_result
+from semf_core.runs.folder import RunFolder
 from semf_core.scores import truth_scores
 from semf_core.sets import SETS
+from semf_core.snapshots import command as snapshots
+from semf_core.snapshots.recording import record
 from semf_core.solvers import ADMM, COLUMNS, SOLVERS, Limits, Run, Solver
 from semf_core.studies.command import add_commands as add_study_commands
 from semf_core.threads import blas_threads
@@ -74,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
         listing = commands.add_parser(name, help=f"list the {name}")
         listing.add_argument("--json", action="store_true", help="print a JSON list")
         listing.set_defaults(command=_listing(describe))
+    snapshots.add_saving(run)
+    snapshots.add_commands(commands)
     add_study_commands(commands)
     return parser
 
@@ -97,9 +103,8 @@ def _run(options: argparse.Namespace) -> int:
         print(f"semf: warning: {sentence}", file=sys.stderr)
     with blas_threads(THREADS.parse(options.threads)), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        run = spec.run(dataset)
         with tqdm(total=spec.limits.max_iter, unit="it", disable=not sys.stderr.isatty(), leave=False) as bar:
-            run.finish(_progress(bar))
+            run = _saved(spec, dataset, bar, options) if options.save else spec.run(dataset).finish(_progress(bar))
         result = make_result(run)
     summary = summarise(spec, dataset, result)
     if options.out:
@@ -108,10 +113,20 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _progress(bar: Any) -> Callable[[Run], None]:
+def _saved(spec: ModelSpec, dataset: Dataset, bar: Any, options: argparse.Namespace) -> Run:
+    """The run, recorded on the way and saved as a snapshot."""
+    target, label = snapshots.checked_target(options)
+    with tempfile.TemporaryDirectory(prefix="semf-") as place:
+        folder = RunFolder(Path(place))
+        run = record(spec, folder, _progress(bar, every=1)).run
+        snapshots.save(target, folder, dataset, label, options.include_data)
+    return run
+
+
+def _progress(bar: Any, every: int = 10) -> Callable[[Run], None]:
     def show(run: Run) -> None:
-        if not bar.disable and run.iterations % 10 == 0:
-            bar.update(min(10, bar.total - bar.n) if run.start == 0 else 0)
+        if not bar.disable and run.iterations % every == 0:
+            bar.update(max(0, min(run.iterations, bar.total) - bar.n))
             bar.set_postfix_str(
                 f"‖M−UV‖/‖M‖ {run.best_uv / (run.problem.matrix.norm or 1):.4g}, start {run.start + 1}", refresh=False
             )

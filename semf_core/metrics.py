@@ -70,10 +70,10 @@ def relative_error(norm: float, residual_norm: float) -> float:
 
 
 def snr_db(norm: float, residual_norm: float) -> float:
-    """20 log10(‖M‖ / ‖M − UV‖), SeMF §4.3; infinite for an exact fit."""
+    """20 log10(‖M‖ / ‖M − UV‖), SeMF §4.3; infinite for an exact fit, minus infinity where a run diverged at once."""
     if residual_norm == 0:
         return math.inf
-    return 20 * math.log10(norm / residual_norm) if norm > 0 else -math.inf
+    return -math.inf if norm <= 0 or residual_norm == math.inf else 20 * math.log10(norm / residual_norm)
 
 
 def rmse(residual_norm: float, entries: int) -> float:
@@ -111,17 +111,17 @@ def hoyer_sparseness(A: Array) -> Array:
 
 
 def overlap(A: Array) -> float:
-    """Average overlapping degree of the columns, CSMF (15): the mean of ŵ_rᵀŵ_s over pairs, ŵ = |w| / ‖w‖₁.
+    """Average overlapping degree of the columns, CSMF (15): the mean cosine of |w_r| and |w_s| over pairs.
 
-    The paper finds NaN where a column is empty; here such a column overlaps nothing.
+    As printed, (15) divides by the sums Σ|w|, but then two equal columns of n equal entries would have 1/n, not
+    the maximum 1 that the text states, and columns of normal random numbers not the 2/π of its tables' first
+    figures. The paper finds NaN where a column is empty; here such a column overlaps nothing.
     """
     columns = A.shape[1]
     if columns < 2:
         return 0.0
-    scaled = _unit_peak(np.abs(A))
-    totals = scaled.sum(axis=0)
-    weights = np.divide(scaled, totals, out=np.zeros_like(scaled), where=totals > 0)
-    return float(np.triu(weights.T @ weights, 1).sum() / (0.5 * columns * (columns - 1)))
+    similarity = cosines(np.abs(A), np.abs(A))
+    return float(np.triu(similarity, 1).sum() / (0.5 * columns * (columns - 1)))
 
 
 def _unit_peak(A: Array) -> Array:
@@ -192,6 +192,22 @@ def agreement(A: Array, B: Array) -> float:
 def parts_found(U: Array, parts: Array, threshold: float = 0.99) -> int:
     """How many true parts have a column of their own with |cosine| above the threshold."""
     return int((np.abs(match_parts(U, parts).cosines) > threshold).sum())
+
+
+def ghosts(U: Array, parts: Array, threshold: float = 0.1) -> int:
+    """How many parts come with a shadow of another: their column has, on the other part's pixels, a mean |u| above a tenth
+    of that on their own. For parts without a pixel of their own (dense atoms) there is no such thing.
+    """
+    supports = parts != 0
+    found = 0
+    for part, column in enumerate(match_parts(U, parts).columns):
+        if column < 0:
+            continue
+        u, own = np.abs(U[:, column]), supports[:, part]
+        elsewhere = supports & ~own[:, None]
+        means = (u @ elsewhere) / np.maximum(1, elsewhere.sum(axis=0))
+        found += bool(means.max() > threshold * u[own].mean())
+    return found
 
 
 def groups_correct(U: Array, parts: Array, truth_groups: Groups, model_groups: Groups, threshold: float = 0.99) -> int:

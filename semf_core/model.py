@@ -48,6 +48,13 @@ class ModelSpec:
     def y_set(self) -> StructureSet:
         return combine(self.y)
 
+    def enforced_sets(self, shape: tuple[int, int]) -> tuple[StructureSet, StructureSet]:
+        """The sets that U and V are in: those of the model, or the algorithm's own for an M of this shape."""
+        if self.solver.takes_sets:
+            return self.x_set, self.y_set
+        x, y = self.solver.structure(shape, self.rank)
+        return combine(x), combine(y)
+
     def warnings(self) -> list[str]:
         """What a user should know before running this."""
         sentence = scale_warning(self.x_set, self.y_set)

@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -197,6 +197,7 @@ def _indices(values: Array, peak: float, signed: bool) -> Array:
     return np.rint(np.maximum(rooted, 0) * (HALF - 1)).astype(np.uint8)
 
 
+@cache
 def palette(theme: str) -> bytes:
     """256 colours: plain values, signed values, and a grey that is never shown (gaps are transparent)."""
     ramps = RAMPS["dark" if theme == "dark" else "light"]

@@ -13,7 +13,6 @@ from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
 from semf_core.sets import members_of
 
-SEMF = "semf"
 POLISH = "hals"
 """The polish on fixed supports is coordinate descent."""
 
@@ -35,7 +34,7 @@ def entry(key: str) -> str:
 
 def references_of(spec: ModelSpec) -> tuple[str, ...]:
     """Keys of the papers behind a model: its algorithm first, then the polish, its sets and its data."""
-    keys = list(_named(spec.solver) or (SEMF,))
+    keys = list(_named(spec.solver))
     if spec.limits.polish:
         keys.append(POLISH)
     for whole in (spec.x_set, spec.y_set):
@@ -51,4 +50,6 @@ def bibliography(spec: ModelSpec) -> str:
 
 def _named(thing: object) -> tuple[str, ...]:
     named: str | tuple[str, ...] = getattr(type(thing), "reference", ())
-    return (named,) if isinstance(named, str) else named
+    if isinstance(named, str):
+        return (named,) if named else ()
+    return named

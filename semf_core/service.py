@@ -10,52 +10,36 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from semf_core import metrics
-from semf_core.datasets import Dataset, DatasetSource, FileSource
-from semf_core.floor import Floors
+from semf_core.datasets import Dataset
+from semf_core.looking import Looking, check_visitors_source
 from semf_core.model import ModelSpec, preset
 from semf_core.parameters import InvalidInput, Param
-from semf_core.result import Result
-from semf_core.runs.caches import Recent
 from semf_core.runs.edits import Edit
 from semf_core.runs.files import locked, read_json, write_json, write_whole
 from semf_core.runs.folder import RunFolder
-from semf_core.runs.frames import FactorFrame
 from semf_core.runs.home import default_home, flag_from_env, number_from_env
 from semf_core.runs.ids import key_matches
-from semf_core.runs.manager import Manager
-from semf_core.runs.outcome import final_frame, read_outcome
-from semf_core.runs.status import QueueStatus, RunHandle, RunStatus, status_of
-from semf_core.runs.store import Meta, Store, unknown_run
-from semf_core.runs.uploads import Upload, add_upload, load_source, remove_unused
-from semf_core.scores import truth_scores
+from semf_core.runs.status import QueueStatus, RunHandle, RunStatus
+from semf_core.runs.uploads import Upload, add_upload, remove_unused
 from semf_core.snapshots.gallery import Gallery
 from semf_core.snapshots.gathering import Story, gather
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.laying import copy_history
-from semf_core.snapshots.resolving import snapshot_dataset, snapshot_source
-from semf_core.snapshots.store import SnapshotHandle, SnapshotStore
-from semf_core.solvers import Event
+from semf_core.snapshots.resolving import snapshot_source
+from semf_core.snapshots.store import SnapshotHandle
+from semf_core.studies.service import Studies
 
-Array = np.ndarray
+__all__ = ["QueueStatus", "RunHandle", "RunStatus", "Service", "SnapshotHandle", "check_visitors_source", "get_service"]
+
 STEPS = Param("integer", 1, low=1, high=1_000_000, help="iterations to go on", name="steps")
 
 
-def check_visitors_source(source: DatasetSource) -> None:
-    """Refuse what a visitor of a server may not ask for: its files, and data that would fill its memory."""
-    if isinstance(source, FileSource):
-        raise InvalidInput("dataset", "files of the server are not read; upload the file on the Data page instead")
-    source.check_entries(int(1e6 * number_from_env("SEMF_MAX_ENTRIES_MILLIONS", 20)))
-
-
-class Service:
+class Service(Looking):
     """Runs below a home folder. Any number of threads may use it; several services may share a home.
 
     `local_files` allows models that name a file of this computer, which is for its owner only, not for a web page.
@@ -68,25 +52,11 @@ class Service:
         local_files: bool = False,
         read_only: bool | None = None,
     ) -> None:
-        self.home = Path(home) if home is not None else default_home()
-        self.read_only = flag_from_env("SEMF_READ_ONLY") if read_only is None else read_only
         slots = max_running or int(number_from_env("SEMF_MAX_RUNS", os.cpu_count() or 1, low=1))
-        self._local_files = local_files
-        self._store = Store(self.home, self.read_only)
-        self._manager = Manager(self._store, slots, warm=not self.read_only)
-        self._snapshots = SnapshotStore(self.home, self._store.quota, self.read_only)
+        reading = flag_from_env("SEMF_READ_ONLY") if read_only is None else read_only
+        super().__init__(Path(home) if home is not None else default_home(), slots, local_files, reading)
         self.gallery = Gallery(self._snapshots, self._may_write)
-        self._datasets: Recent[DatasetSource | str, Dataset] = Recent(4)
-        self._specs: Recent[tuple[str, int, int], ModelSpec] = Recent(64)
-        self._scores: Recent[tuple[str, int, int, int], dict[str, Any]] = Recent(256)
-        self._floors = Floors()
-
-    def close(self) -> None:
-        """End the workers; what runs is checkpointed and can be resumed by the next service."""
-        self._floors.close()
-        self._manager.close()
-        self._store.close()
-        self._snapshots.close()
+        self.studies = Studies(self.home, self._may_write, None if local_files else check_visitors_source)
 
     def _may_write(self) -> None:
         """The one place that keeps a server for showing results from changing anything."""
@@ -154,8 +124,7 @@ class Service:
 
     def _check(self, spec: ModelSpec) -> None:
         """Everything that can be refused is refused before a worker sees it."""
-        if not self._local_files:
-            check_visitors_source(spec.dataset)
+        self._check_source(spec.dataset)
         spec.solver.check(spec.problem(self._dataset(spec.dataset)))
 
     # -- saving ------------------------------------------------------------------------------
@@ -169,13 +138,7 @@ class Service:
         if meta.state in {"queued", "running"}:
             raise InvalidInput("run", f"is {meta.state}; pause it first, then save it")
         source = self._spec(run_id, folder, meta).dataset
-        story = Story(meta.created, meta.note)
-        try:
-            content = gather(folder, self._dataset(source), label or Label(), story, include_data)
-        except FileNotFoundError:  # reset or deleted since it was found
-            content = None
-        if content is None or self._find(run_id)[1] != meta or folder.row_count() != len(content.history):
-            raise InvalidInput("run", "went on while it was saved; pause it and save it again")
+        content = gather(folder, self._dataset(source), label or Label(), Story(meta.created, meta.note), include_data)
         return self._snapshots.add(content, source.id if isinstance(source, Upload) else "")
 
     def continue_from(self, snapshot_id: str) -> RunHandle:
@@ -193,9 +156,7 @@ class Service:
         specs = [replace(folder.spec(k), dataset=source, title=title) for k in range(card.edition + 1)]
         self._check(specs[-1])
         run_id, key, new = self._store.create(specs[0], "paused")
-        copy_history(folder, new)
-        for k, spec in enumerate(specs):
-            new.write_spec(spec, k)
+        copy_history(folder, new, specs)
         self._store.write_meta(new, replace(self._store.meta(new), edition=position[1]))
         return RunHandle(run_id, key)
 
@@ -206,91 +167,6 @@ class Service:
             return spec
         card = self._snapshots.card(run_id)
         return replace(spec, dataset=snapshot_source(card, spec, self.dataset(run_id), self.add_upload))
-
-    # -- looking -----------------------------------------------------------------------------
-
-    def status(self, run_id: str) -> RunStatus:
-        """Where a run stands now."""
-        folder, meta = self._find(run_id)
-        return status_of(run_id, folder, meta, self._spec(run_id, folder, meta), self._manager.position(run_id))
-
-    def list_runs(self, run_ids: Iterable[str]) -> list[RunStatus]:
-        """Those of the caller's runs that still exist."""
-        found = []
-        for run_id in run_ids:
-            try:
-                found.append(self.status(run_id))
-            except InvalidInput:
-                continue
-        return found
-
-    def scalars(self, run_id: str, since: int = 0) -> Array:
-        """Rows of COLUMNS from iteration `since` on: what a viewer does not have yet."""
-        return self._folder(run_id).rows(max(0, since))
-
-    def events(self, run_id: str) -> list[Event]:
-        """Kicks, restarts, edits, the polish."""
-        return self._folder(run_id).events()
-
-    def keyframes(self, run_id: str) -> list[int]:
-        """Iterations whose factors are recorded."""
-        return self._folder(run_id).keyframes()
-
-    def factors(self, run_id: str, iteration: int | None = None) -> FactorFrame:
-        """The factors recorded at or last before an iteration; for None the result's, or the newest ones of a run in progress."""
-        folder = self._folder(run_id)
-        if iteration is not None:
-            return folder.frame(iteration)
-        try:
-            return final_frame(folder)
-        except FileNotFoundError:  # it has no result yet
-            if not self.read_only and not self._is_snapshot(run_id):
-                folder.look()
-            return folder.frame()
-
-    def result(self, run_id: str) -> Result:
-        """What a finished or stopped run gives, the same object as from a run in Python."""
-        folder, meta = self._find(run_id)
-        try:
-            return read_outcome(folder)
-        except FileNotFoundError:
-            raise InvalidInput("run", f"is {meta.state}; it has no result") from None
-
-    def dataset(self, run_id: str) -> Dataset:
-        """The data of a run or a snapshot; refused where a snapshot does not hold it and it cannot be had here."""
-        folder, meta = self._find(run_id)
-        spec = self._spec(run_id, folder, meta)
-        if not self._is_snapshot(run_id):
-            return self._dataset(spec.dataset)
-        card = self._snapshots.card(run_id)
-        return self._datasets.get(run_id, lambda: snapshot_dataset(card, spec, folder, self.home))
-
-    def image_shape(self, run_id: str) -> tuple[int, int] | None:
-        """Height and width of a sample that is a picture; known for a snapshot even where its data is not."""
-        return self._snapshots.card(run_id).image_shape if self._is_snapshot(run_id) else self.dataset(run_id).image_shape
-
-    def truth(self, run_id: str, frame: FactorFrame) -> dict[str, Any]:
-        """Parts found and groups right at a frame; empty where the data has no known truth."""
-        folder, meta = self._find(run_id)
-        spec = self._spec(run_id, folder, meta)
-        key = (run_id, meta.edition, frame.iteration, hash(frame.U.tobytes()))
-        return self._scores.get(key, lambda: truth_scores(self.dataset(run_id), frame.U, spec.y_set))
-
-    def matching(self, run_id: str, frame: FactorFrame) -> metrics.Matching | None:
-        """Which column of U is which true part; None where the data has no known truth."""
-        parts = self.dataset(run_id).parts
-        return None if parts is None else metrics.match_parts(frame.U, parts)
-
-    def floor(self, run_id: str, wait: float = 0.0) -> float | None:
-        """The smallest ‖M−UV‖ that its rank allows (Eckart–Young); None if unknown, or not known after `wait` seconds."""
-        folder, meta = self._find(run_id)
-        spec = self._spec(run_id, folder, meta)
-        return self._floors.get((spec.dataset, spec.rank), lambda: self._dataset(spec.dataset).data, spec.rank, wait)
-
-    def queue(self) -> QueueStatus:
-        """Slots, runs that iterate, runs that wait."""
-        running, waiting = self._manager.load()
-        return QueueStatus(self._manager.max_running, running, waiting)
 
     # -- controlling -------------------------------------------------------------------------
 
@@ -355,30 +231,6 @@ class Service:
         if not key_matches(key, self._store.meta(folder).key):
             raise InvalidInput("key", "only the owner's control link can do this; fork the run to change a copy")
         return folder
-
-    # -- finding -----------------------------------------------------------------------------
-
-    def _is_snapshot(self, run_id: str) -> bool:
-        return self._snapshots.has(run_id)
-
-    def _folder(self, run_id: str) -> RunFolder:
-        return self._snapshots.folder(run_id) if self._is_snapshot(run_id) else self._store.folder(run_id)
-
-    def _find(self, run_id: str) -> tuple[RunFolder, Meta]:
-        folder = self._folder(run_id)
-        if not self._is_snapshot(run_id):
-            return folder, self._manager.meta(run_id, folder)
-        card = self._snapshots.card(run_id)
-        return folder, Meta("", card.title, card.created, card.state, card.message, card.remark, edition=card.edition)
-
-    def _spec(self, run_id: str, folder: RunFolder, meta: Meta) -> ModelSpec:
-        try:
-            return self._specs.get((run_id, meta.generation, meta.edition), lambda: folder.spec(meta.edition))
-        except FileNotFoundError:  # deleted since it was found
-            raise unknown_run() from None
-
-    def _dataset(self, source: DatasetSource) -> Dataset:
-        return self._datasets.get(source, lambda: load_source(source, self.home))
 
 
 _SERVICE: list[Service] = []

@@ -70,6 +70,7 @@ class TestFit:
     def test_numbers(self):
         assert metrics.snr_db(10, 1) == pytest.approx(20)
         assert metrics.snr_db(10, 0) == math.inf and metrics.snr_db(0, 1) == -math.inf
+        assert metrics.snr_db(10, math.inf) == -math.inf and math.isnan(metrics.snr_db(10, math.nan))
         assert metrics.relative_error(10, 1) == 0.1
         assert metrics.relative_error(0, 0) == 0 and metrics.relative_error(0, 1) == math.inf
         assert metrics.rmse(6, 9) == 2
@@ -88,13 +89,15 @@ class TestSparseness:
 
     def test_overlap_is_the_mean_over_pairs(self):
         A = RNG.standard_normal((20, 5))
-        w = np.abs(A) / np.abs(A).sum(axis=0)
+        w = np.abs(A) / np.linalg.norm(A, axis=0)
         pairs = [w[:, i] @ w[:, j] for i in range(5) for j in range(i + 1, 5)]
         assert metrics.overlap(A) == pytest.approx(np.mean(pairs))
 
     def test_overlap_at_its_ends(self):
         assert metrics.overlap(PARTS) == 0
         assert metrics.overlap(np.array([[2.0, -5], [0, 0]])) == 1
+        assert metrics.overlap(np.ones((7, 3))) == pytest.approx(1)
+        assert metrics.overlap(RNG.standard_normal((20_000, 2))) == pytest.approx(2 / np.pi, abs=0.02)
         assert metrics.overlap(np.zeros((4, 3))) == 0
         assert metrics.overlap(np.ones((4, 1))) == 0
 
@@ -156,6 +159,15 @@ class TestMatching:
         ghost[:, 3] += 0.1 * PARTS[:, 16]  # 0.17 of a limb's energy 5: cosine 0.983
         assert metrics.parts_found(ghost, PARTS) == 16
         assert metrics.parts_found(ghost, PARTS, threshold=0.98) == 17
+
+    def test_ghosts(self):
+        ghost = PARTS.copy()
+        ghost[:, 3] += 0.05 * PARTS[:, 16]
+        assert metrics.ghosts(ghost, PARTS) == 0 and metrics.ghosts(PARTS[:, :3], PARTS) == 0
+        ghost[:, 3] += 0.1 * PARTS[:, 16]
+        assert metrics.ghosts(-3 * ghost, PARTS) == 1
+        assert metrics.ghosts(PARTS + PARTS[:, [16]], PARTS) == 16
+        assert metrics.ghosts(np.ones((4, 2)), np.ones((4, 2))) == 0
 
 
 class TestGroups:

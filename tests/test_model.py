@@ -9,8 +9,10 @@ from semf_core import InvalidInput
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.scores import truth_scores
 
-SWIMMER = ("swimmer-sparse", "swimmer-equal", "swimmer-orthogonal", "swimmer-groups", "swimmer-groups-equal")
-PRESETS = (*SWIMMER, "adaptive-penalty", "dictionary", "faces-parts", "digits-parts", "dna-groups")
+SWIMMER = ("swimmer-sparse", "swimmer-equal", "swimmer-orthogonal", "swimmer-groups", "swimmer-groups-equal", "swimmer-csmf")
+LEARNED = ("dictionary", "ksvd", "patch-dictionary", "eigenfaces", "lsi")
+PRESETS = (*SWIMMER, *LEARNED, "adaptive-penalty", "faces-parts", "digits-parts", "dna-groups")
+PRESETS += ("faces-mixed", "faces-counted", "digits-nmfsc")
 
 
 def test_all_presets_are_there():

@@ -15,7 +15,7 @@ from semf_core.solvers import SOLVERS
 @pytest.mark.parametrize("key", entries())
 def test_entries_are_whole(key):
     text = entry(key)
-    assert re.match(r"@(article|inproceedings)\{[a-z0-9-]+,\n", text) and text.endswith("\n}")
+    assert re.match(r"@(article|inproceedings|techreport)\{[a-z0-9-]+,\n", text) and text.endswith("\n}")
     assert text.count("{") == text.count("}")
     for field in ("author", "title", "year"):
         assert re.search(rf"^  {field} *= \{{", text, re.MULTILINE)
@@ -30,7 +30,7 @@ def test_whatever_is_registered_names_papers_that_exist():
 @pytest.mark.parametrize("name", preset_names())
 def test_presets_cite_their_method(name):
     spec = preset(name)
-    assert references_of(spec)[0] == "semf"
+    assert references_of(spec)[0] == spec.solver.reference
     assert bibliography(spec).count("@") == len(references_of(spec))
 
 

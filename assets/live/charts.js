@@ -1,6 +1,7 @@
 // Three stacked plotly panels on one iteration axis, extended in place: zoom, legend and hover stay.
 import { Caption, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
 import { element } from "./dom.js";
+import { loadPlotly } from "./plotly.js";
 import { canvasIn, paint } from "./small.js";
 
 // A shape for each case, with the same shape as a character for the list below the chart; 4 marks β, the others α.
@@ -13,17 +14,6 @@ const CASES = {
   6: { symbol: "square", glyph: "■", on: 2 },
   7: { symbol: "star", glyph: "★", on: 2 },
 };
-
-let plotlyLoading = null;
-function loadPlotly(address) {
-  plotlyLoading ??= new Promise((done, failed) => {
-    const script = element("script", { src: address, charset: "utf-8" });
-    script.onload = () => done(window.Plotly);
-    script.onerror = () => ((plotlyLoading = null), failed(new Error("plotly.js cannot be loaded")));
-    document.head.append(script);
-  });
-  return plotlyLoading;
-}
 
 export class Charts {
   constructor(root, data, onSeek) {
@@ -97,12 +87,16 @@ export class Charts {
       type: "scatter", mode: "markers", name: "Marks", x: [], y: [], text: [], showlegend: false,
       marker: { color: colours.vermilion, size: 10, symbol: "triangle-down" }, hovertemplate: "%{text}<extra></extra>",
     };
-    if (this.single) return [...lines, events];
+    const floor = {
+      type: "scatter", mode: "lines+text", name: "Floor", x: [], y: [], text: [], showlegend: false, hoverinfo: "skip",
+      textposition: "top right", textfont: { size: 12, color: this.theme.text }, line: { color: this.theme.text, width: 1, dash: "dash" },
+    };
+    if (this.single) return [...lines, events, floor];
     const cases = {
       type: "scatter", mode: "markers", name: "Algorithm 2", x: [], y: [], text: [], yaxis: "y2", showlegend: false,
       marker: { symbol: [], size: [], color: colours.orange }, hovertemplate: "%{text}<extra></extra>",
     };
-    return [...lines, events, cases];
+    return [...lines, events, floor, cases];
   }
 
   layout() {
@@ -178,14 +172,15 @@ export class Charts {
     this.points = count;
     const x = history.x.slice(0, count);
     const all = this.lines.map((line) => ({ x, y: history.curves[line.curve].slice(0, count), text: null }));
-    all.push(this.markPoints(history, until));
+    this.lastHistory = history;
+    all.push(this.markPoints(history, until), this.floorPoints());
     const data = {};
     if (!this.single) {
       const found = this.casePoints(history, 0, count);
       all.push(found);
       const before = this.lines.map(() => undefined);
-      data["marker.symbol"] = [...before, "triangle-down", found["marker.symbol"]];
-      data["marker.size"] = [...before, 10, found["marker.size"]];
+      data["marker.symbol"] = [...before, "triangle-down", undefined, found["marker.symbol"]];
+      data["marker.size"] = [...before, 10, undefined, found["marker.size"]];
     }
     for (const name of ["x", "y", "text"]) data[name] = all.map((trace) => trace[name]);
     return data;
@@ -207,6 +202,8 @@ export class Charts {
       for (const name of ["x", "y", "text"]) trace[name] = trace[name].concat(found[name]);
       for (const name of ["symbol", "size"]) trace.marker[name] = trace.marker[name].concat(found[`marker.${name}`]);
     }
+    this.lastHistory = history;
+    Object.assign(this.plot.data[this.lines.length + 1], this.floorPoints());
     this.Plotly.extendTraces(this.plot, add, this.lines.map((_, i) => i));
     this.listCases(history);
     this.rehover();
@@ -224,7 +221,7 @@ export class Charts {
     return {
       x: shown.map((e) => e[0]),
       y: shown.map((e) => history.curves[1][indexAt(history.x, e[0])]),
-      text: shown.map(markText),
+      text: shown.map((e) => markText(e).replaceAll("<", "&lt;")), // Plotly would take it for a tag
     };
   }
 
@@ -262,17 +259,20 @@ export class Charts {
     const marks = (history?.events ?? []).filter((e) => e[0] <= until).slice(-100);
     const shapes = marks.map((e) => line(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
     if (this.at !== null) shapes.push(line(this.at, { color: text, width: 2 }));
-    if (this.best?.value > 0) {
-      const label = { text: floorWords(this.best), textposition: "start", yanchor: "bottom", font: { size: 11, color: text } };
-      shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: this.best.value, y1: this.best.value, layer: "below", label, line: { color: text, width: 1, dash: "dash" } });
-    }
     return shapes;
   }
 
   // The Eckart–Young bound { value, rank }, or null where it is not known; zero has no place on a logarithmic axis.
   floor(best) {
     this.best = best;
-    if (this.Plotly) this.Plotly.relayout(this.plot, { shapes: this.shapes() });
+    const line = this.floorPoints();
+    if (this.Plotly) this.Plotly.restyle(this.plot, { x: [line.x], y: [line.y], text: [line.text] }, [this.lines.length + 1]);
+  }
+
+  floorPoints() {
+    if (!(this.best?.value > 0) || !this.points) return { x: [], y: [], text: [] };
+    const { value } = this.best;
+    return { x: [0, this.lastHistory.x[this.points - 1]], y: [value, value], text: [floorWords(this.best), ""] };
   }
 
   cursor(iteration) {

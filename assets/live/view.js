@@ -7,7 +7,7 @@ import { SmallChart } from "./small.js";
 
 const RUNNING_MS = 210;
 const WAITING_MS = 1500;
-const RESTING_MS = 10000;
+const RESTING_MS = 5000;
 const REPLAY_MS = 260;
 const EAGER_MS = 60;
 const EAGER_FOR_MS = 3000;

@@ -17,7 +17,7 @@ from semf_core.runs.home import number_from_env
 from semf_core.service import get_service
 from semf_core.summary import Facts, Spectrum, image_shapes
 
-HIDDEN = {session.SERVER_FILES, "upload"}
+HIDDEN = {cls.name for cls in DATASETS if not cls.built_in}
 GOOD, PARSED, SHAPE, REFUSED = "semf_data_good", "semf_data_parsed", "data.image_shape", "semf_data_refused"
 MAX_UPLOAD_MB = int(number_from_env("SEMF_MAX_UPLOAD_MB", 200))
 NO_PICTURE, OTHER = "no picture", "another …"

@@ -67,3 +67,15 @@ def live_view(status: RunStatus, *, compact: bool = False, autoplay: bool = Fals
         "notify": not compact,
     }
     _component()(key=f"{key}-{data['splits']}", data=data, on_state_change=lambda: None)
+
+
+def compare_view(run_ids: list[str], moving: bool) -> None:
+    """Overlaid curves and aligned components of several runs; the page runs again when all of them have come to rest."""
+    data = {
+        "runs": run_ids,
+        "moving": moving,
+        "feed": address("compare"),
+        "module": address(f"assets/{_edition()}/live/compare.js"),
+        "plotly": plotly_address(),
+    }
+    _component()(key="compare", data=data, on_state_change=lambda: None)

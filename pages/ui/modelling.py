@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import params, presets, session
+from pages.ui.words import READ_ONLY
 from semf_core.api import SEED
 from semf_core.codegen import python_code, readable_json
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.parameters import InvalidInput, Param
 from semf_core.problem import MAX_RANK, scale_warning
+from semf_core.service import get_service
 from semf_core.sets import Nonnegative, combine
 
 RANK = Param("integer", 17, low=1, high=MAX_RANK, symbol="p", help="columns of X and rows of Y: how many parts", name="rank")
@@ -17,7 +19,7 @@ TITLE = Param("text", "", help="what a run of this model is called", name="title
 DTYPE = Param("choice", None, choices=("float32", "float64"), optional=True, help="precision; none: as the data", name="dtype")
 FLASH, PASTE = "semf_model_flash", "semf_paste"
 PLAIN = "plain"
-LONGEST = 20_000
+LONGEST = 8_000
 FORMULAS = """<style>
 .katex-display { overflow: visible !important; overflow-x: clip !important; }
 @media (max-width: 640px) { [class*=st-key-formula_] .katex { font-size: .82em } }
@@ -126,7 +128,7 @@ def as_text() -> None:
 def _text(text: str, language: str, filename: str) -> None:
     """Text to copy; long ones (a model that holds a matrix) are a file, because browsers choke on them."""
     if len(text) <= LONGEST:
-        st.code(text, language=language, height=320)
+        st.code(text, language=language, wrap_lines=True)  # a box that scrolls could not be reached from the keyboard
     else:
         params.note(f"This is long ({len(text) / 1000:,.0f} kB), because the model holds a matrix.")
     icon = ":material/download:"
@@ -162,6 +164,8 @@ def warn_of_scale() -> None:
 def run_button(ready: bool, key: str = "run") -> None:
     """Start a run through the service and go to its page."""
     why = "Start the factorization and watch it." if ready else "Correct what is marked first."
+    if get_service().read_only:
+        ready, why = False, READ_ONLY
     if not st.button("Run", type="primary", icon=":material/play_arrow:", disabled=not ready, help=why, key=key):
         return
     presets.run(session.spec())

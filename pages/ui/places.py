@@ -14,6 +14,9 @@ TABLE: dict[str, tuple[str, str]] = {
     "data": ("Data", ":material/database:"),
     "model": ("Model", ":material/tune:"),
     "run": ("Run", ":material/play_circle:"),
+    "compare": ("Compare", ":material/compare:"),
+    "studies": ("Studies", ":material/experiment:"),
+    "snapshots": ("Snapshots", ":material/photo_library:"),
 }
 
 
@@ -23,8 +26,12 @@ def place(name: str) -> Any:
     return st.Page(PAGES / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
 
 
+def exists(name: str) -> bool:
+    return name in TABLE and (PAGES / f"{name}.py").exists()
+
+
 def page_table() -> list[Any]:
-    return [place(name) for name in TABLE if (PAGES / f"{name}.py").exists()]
+    return [place(name) for name in TABLE if exists(name)]
 
 
 def go(name: str, **query: str) -> None:

@@ -33,7 +33,8 @@ def card(name: str, spec: ModelSpec) -> None:
             st.image(picture, width="stretch", alt=f"{spec.title}: the parts that the run finds")
         st.markdown(f"**{spec.title}**")
         st.markdown(spec.watch)
-        if st.button("Run", key=f"preset-{name}", icon=":material/play_arrow:", width="stretch"):
+        off = get_service().read_only
+        if st.button("Run", key=f"preset-{name}", icon=":material/play_arrow:", width="stretch", disabled=off):
             run(spec)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import memory, session
-from pages.ui.params import say_refusal, sentence
+from pages.ui import memory, saving, session
+from pages.ui.params import note, say_refusal, sentence
 from pages.ui.places import go, link
 from pages.ui.words import state_words
 from semf_core.parameters import InvalidInput
@@ -44,7 +44,7 @@ def chosen_run() -> tuple[RunStatus | None, InvalidInput | None]:
         if status.owner_ok(key):
             session.add_run(run_id, key)
         else:
-            _say("This control link does not fit the run; you can look at it and fork it.")
+            say("This control link does not fit the run; you can look at it and fork it.")
         del st.query_params["key"]
     st.query_params["run"] = run_id
     session.set_current_run(run_id)
@@ -84,7 +84,7 @@ def open_run(run_id: str) -> None:
 # -- commands ----------------------------------------------------------------------------------
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     st.session_state[FLASH] = text
 
 
@@ -99,14 +99,14 @@ def command(action: Callable[..., Any], *arguments: Any) -> None:
     try:
         action(*arguments)
     except InvalidInput as refusal:
-        _say(sentence(refusal))
+        say(sentence(refusal))
 
 
 def controls(status: RunStatus, key: str | None) -> None:
-    """Play, Pause, Step, Reset, Stop for the owner; Fork and Share for everybody."""
+    """Play, Pause, Step, Reset, Stop for the owner; Fork, Save and Share for everybody."""
     service, state = get_service(), status.state
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if key is not None:
+        if key is not None and not service.read_only:
             word = "Resume" if state in {"interrupted", "failed", "stopped"} else "Play"
             buttons = (
                 (word, "play_arrow", service.resume, state in PLAYABLE),
@@ -123,7 +123,9 @@ def controls(status: RunStatus, key: str | None) -> None:
             with st.popover("Change", icon=":material/tune:", disabled=state == "queued"):
                 change(status, key)
         copy = "A copy of your own, from the newest factors."
-        st.button("Fork", icon=":material/fork_right:", on_click=fork, args=(status.id,), help=copy)
+        if not service.read_only:
+            st.button("Fork", icon=":material/fork_right:", on_click=fork, args=(status.id,), help=copy)
+            saving.save_button(status)
         with st.popover("Share", icon=":material/share:"):
             share(status, key)
 
@@ -132,7 +134,7 @@ def fork(run_id: str) -> None:
     try:
         handle = get_service().fork(run_id)
     except InvalidInput as refusal:
-        _say(sentence(refusal))
+        say(sentence(refusal))
         return
     session.add_run(handle.id, handle.key)
     open_run(handle.id)
@@ -168,7 +170,7 @@ def _penalties(status: RunStatus, key: str) -> None:
 def pending_change(status: RunStatus, key: str | None) -> None:
     """A model that was changed on the Model page for this run waits to be applied."""
     old, new = status.spec, session.spec()
-    if key is None or st.session_state.get(EDITING) != status.id:
+    if key is None or get_service().read_only or st.session_state.get(EDITING) != status.id:
         return
     if (new.dataset, new.rank) != (old.dataset, old.rank):
         st.info("The Model page has other data or another rank now: run it there as a new run.", icon=":material/info:")
@@ -190,7 +192,7 @@ def apply_change(status: RunStatus, key: str, edit: Edit) -> None:
             service.resume(status.id, key)
         st.session_state.pop(EDITING, None)
     except InvalidInput as refusal:
-        _say(sentence(refusal))
+        say(sentence(refusal))
 
 
 def _number(name: str, text: str) -> float:
@@ -205,7 +207,7 @@ def share(status: RunStatus, key: str | None) -> None:
     here = str(st.context.url or "").split("?")[0]
     st.markdown("**To look and to fork**")
     st.code(f"{here}?run={status.id}", language=None, wrap_lines=True)
-    if key is None:
+    if key is None or get_service().read_only:
         return
     st.markdown("**To control**: whoever has this link can pause, change, stop and delete the run.")
     st.code(f"{here}?run={status.id}&key={key}", language=None, wrap_lines=True)
@@ -241,4 +243,4 @@ def certificate(status: RunStatus) -> None:
     if rows:
         st.table(rows, border="horizontal")
     feasible = result.certificate.feasible
-    st.caption("U and V satisfy every constraint." if feasible else "A constraint is violated by more than rounding.")
+    note("U and V satisfy every constraint." if feasible else "A constraint is violated by more than rounding.")

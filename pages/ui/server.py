@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from pages.ui import feed
+from pages.ui import compare_feed, feed
 from pages.ui.arrival import Hints, Shelf
 from pages.ui.live import address, modules, plotly_address
 from pages.ui.places import ASSETS
@@ -52,23 +52,57 @@ def _asset(request: Request) -> Response:
     return FileResponse(path, media_type=KINDS[path.suffix], headers={"Cache-Control": YEAR})
 
 
-def _live(request: Request) -> Response:
-    headers = {"Cache-Control": "no-store"}
+def _answered(make: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Response]:
+    """An endpoint that answers in JSON, refusals and failures included."""
+
+    def endpoint(request: Request) -> Response:
+        headers = {"Cache-Control": "no-store"}
+        try:
+            return JSONResponse(make(request), headers=headers)
+        except InvalidInput as refusal:
+            return JSONResponse({"message": sentence(refusal)}, 404, headers=headers)
+        except Exception:
+            log.exception("live view")
+            return JSONResponse({"message": "This cannot be shown at the moment."}, 503, headers=headers)
+
+    return endpoint
+
+
+def _live(request: Request) -> dict[str, Any]:
+    return feed.answer(get_service(), request.path_params["run_id"], feed.Ask.from_query(request.query_params))
+
+
+def _compare(request: Request) -> dict[str, Any]:
+    query = request.query_params
+    runs, have = (tuple(filter(None, query.get(name, "").split(","))) for name in ("runs", "have"))
+    return compare_feed.answer(runs, have, "dark" if query.get("theme") == "dark" else "light")
+
+
+def _download(request: Request) -> Response:
+    """A snapshot's file, or a run or snapshot as something else; always to be kept, never shown in the page's place."""
+    kind, service = request.path_params["kind"], get_service()
     try:
-        reply = feed.answer(get_service(), request.path_params["run_id"], feed.Ask.from_query(request.query_params))
+        if kind == "semf":
+            media = "application/octet-stream"
+            name, data = service.gallery.file(request.path_params["run_id"])
+        else:
+            name, media, data = service.export(request.path_params["run_id"], kind)
     except InvalidInput as refusal:
-        return JSONResponse({"message": sentence(refusal)}, 404, headers=headers)
+        return Response(sentence(refusal), 404, media_type="text/plain")
     except Exception:
-        log.exception("live view of a run")
-        return JSONResponse({"message": "The run cannot be shown at the moment."}, 503, headers=headers)
-    return JSONResponse(reply, headers=headers)
+        log.exception("download of a run")
+        return Response("This file cannot be made at the moment.", 503, media_type="text/plain")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    return Response(data, media_type=media, headers=headers | {"Cache-Control": "no-store"})
 
 
 def routes() -> list[Route]:
     return [
+        Route(address("download/{run_id}/{kind}"), _download),
         Route(plotly_address(), _plotly),
         Route(address("assets/{edition}/{path:path}"), _asset),
-        Route(address("live/{run_id}"), _live),
+        Route(address("live/{run_id}"), _answered(_live)),
+        Route(address("compare"), _answered(_compare)),
     ]
 
 

@@ -17,6 +17,7 @@ from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.service import check_visitors_source
 
 SPEC, STAMP, RUNS, CURRENT = "semf_spec", "semf_spec_stamp", "semf_runs", "semf_run"
+SNAPSHOTS = "semf_snapshots"
 SERVER_FILES = "file"
 """The dataset source that reads a path: right for the command line, wrong for a visitor of a server."""
 
@@ -130,3 +131,15 @@ def set_current_run(run_id: str | None) -> None:
 def key_for(run_id: str) -> str | None:
     """The control key of a run, if this session has it."""
     return runs().get(run_id)
+
+
+# -- snapshots ---------------------------------------------------------------------------------
+
+
+def snapshots() -> dict[str, str]:
+    """Snapshots of the visitor's own, with the keys that control them: {id: key}."""
+    return st.session_state.setdefault(SNAPSHOTS, {})
+
+
+def add_snapshot(snapshot_id: str, key: str) -> None:
+    snapshots()[snapshot_id] = key

@@ -27,6 +27,7 @@ PREDICATE = re.compile(
 )
 """A message that goes on after the name of its field: "must be positive"; others are sentences of their own."""
 
+READ_ONLY = "This server shows results: everything can be looked at and downloaded, nothing can be started or changed."
 LIVE = frozenset({"queued", "running", "paused"})
 """States that may still change by themselves: a view of any other run asks for nothing."""
 

@@ -3,10 +3,11 @@
 from semf_core.datasets.base import DATASETS, Dataset, DatasetSource
 from semf_core.datasets.files import FileSource, source_from_word
 from semf_core.datasets.loaders import load_bytes, load_files, load_path
-from semf_core.datasets.pictures import Digits, Faces, Patches
+from semf_core.datasets.pictures import Digits, Faces, Olivetti, Patches
 from semf_core.datasets.planted import Genes, NoisyDictionary, Paatero, SparseCodes
 from semf_core.datasets.reading import Limits, Reading
 from semf_core.datasets.swimmer import Swimmer
+from semf_core.datasets.titles import Titles
 
 __all__ = [
     "DATASETS",
@@ -18,11 +19,13 @@ __all__ = [
     "Genes",
     "Limits",
     "NoisyDictionary",
+    "Olivetti",
     "Paatero",
     "Patches",
     "Reading",
     "SparseCodes",
     "Swimmer",
+    "Titles",
     "load_bytes",
     "load_files",
     "load_path",

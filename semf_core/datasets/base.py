@@ -88,6 +88,8 @@ class DatasetSource(Parametrized):
     summary: ClassVar[str] = ""
     example: ClassVar[dict[str, Any]] = {}
     """Parameters of a small instance: generic tests and listings use them."""
+    built_in: ClassVar[bool] = True
+    """Made or shipped here: needs neither a file nor the network."""
 
     def load(self) -> Dataset:
         """Build or read the data."""

@@ -19,6 +19,7 @@ class FileSource(DatasetSource, Reading):
     name = "file"
     title = "File"
     summary = "A table (CSV, TSV), NPY, NPZ, MAT or picture file, a ZIP or a folder of pictures."
+    built_in = False
 
     path: str = param("text", help="a file or a folder of pictures")
 

@@ -55,6 +55,27 @@ class Faces(DatasetSource):
 
 @DATASETS.register
 @dataclass(frozen=True, eq=False)
+class Olivetti(DatasetSource):
+    """The 400 ORL faces of 40 people at 64×64 grey pixels in [0, 1], as scikit-learn fetches and keeps them."""
+
+    name = "olivetti"
+    title = "ORL faces, 64 × 64"
+    summary = "400 faces of 40 people, fetched by scikit-learn when first used (4 MB)."
+    built_in = False
+
+    def load(self) -> Dataset:
+        from sklearn.datasets import fetch_olivetti_faces
+
+        try:
+            bunch = fetch_olivetti_faces()
+        except OSError as error:  # no network, or nowhere to keep them
+            raise InvalidInput("olivetti", f"the faces could not be fetched ({error}); use a file of your own") from None
+        note = "AT&T Laboratories Cambridge (1992 to 1994), as distributed by scikit-learn."
+        return Dataset(bunch.data.T, title=self.title, image_shape=(64, 64), labels=bunch.target, note=note)
+
+
+@DATASETS.register
+@dataclass(frozen=True, eq=False)
 class Patches(DatasetSource):
     """Square patches at different random places of one grey picture in [0, 1], one column each."""
 

@@ -70,15 +70,11 @@ def _drawn(story: Story, frame: FactorFrame, word: str) -> Array:
     left = (width - montage.shape[1]) // 2
     canvas[HEAD:, left : left + montage.shape[1]] = montage
     words = f"iteration {frame.iteration:,}" if word == "iteration" else f"{word}, iteration {frame.iteration:,}"
-    error = story.error_at(frame.iteration) if word == "iteration" else _error(story)
+    error = story.error_at(frame.iteration) if word == "iteration" else story.final_error
     canvas[:HEAD] = _head(words, "" if error is None else f"error {100 * error:.3g} %", width)
     done = frame.iteration / max(1, len(story.rows))
     canvas[HEAD - BAR : HEAD, : round(width * min(1.0, done))] = BAR_ENTRY
     return canvas
-
-
-def _error(story: Story) -> float | None:
-    return story.error_at(len(story.rows)) if story.result is None else story.result.relative_error
 
 
 def _head(left: str, right: str, width: int) -> Array:

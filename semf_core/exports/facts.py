@@ -15,7 +15,7 @@ from markupsafe import Markup
 import semf_core
 from semf_core import metrics
 from semf_core.exports.mathml import condition
-from semf_core.exports.story import Story
+from semf_core.exports.story import RESIDUAL, Story
 from semf_core.parameters import Parametrized, params_of
 from semf_core.result import FEASIBLE
 from semf_core.scores import truth_words
@@ -58,8 +58,8 @@ def outcome(story: Story) -> list[Fact]:
     """Fit, sparsity, truth, effort."""
     result = story.result
     if result is None:
-        last = story.rows[-1] if len(story.rows) else np.full(2, np.nan)
-        return [Fact("‖M−UV‖", number(float(last[1])), "after the last iteration so far")]
+        last = float(story.rows[-1, RESIDUAL]) if len(story.rows) else math.nan
+        return [Fact("‖M−UV‖", number(last), "after the last iteration so far")]
     facts = [
         Fact("Relative error ‖M−UV‖/‖M‖", number(result.relative_error), f"‖M−UV‖ = {number(result.residual_uv)}"),
         Fact("Signal-to-noise ratio of UV", f"{number(result.snr_db)} dB", "of the feasible factors"),
@@ -111,9 +111,9 @@ class Certified:
 
 def certificate(story: Story) -> list[Certified]:
     """Every constraint of the model with its measured violation; formulas come from the model, never from a file's text."""
-    if story.result is None:
+    if story.result is None or story.sets is None:
         return []
-    bound = [("U", s) for s in members_of(story.spec.x_set)] + [("V", s) for s in members_of(story.spec.y_set)]
+    bound = [(factor, s) for factor, whole in zip("UV", story.sets, strict=True) for s in members_of(whole)]
     measured = story.result.certificate.violations
     if [(v.factor, v.constraint) for v in measured] != [(factor, s.name) for factor, s in bound]:
         return []

@@ -28,7 +28,7 @@ WIDTH, HEIGHT = 7.0, 4.2
 MOST_LINES = 60
 """Vertical lines for events at most."""
 STYLE: dict[Any, Any] = {"svg.hashsalt": "semf", "svg.fonttype": "path", "font.size": 10, "axes.grid": True, "grid.alpha": 0.25}
-_LOCK = Lock()
+MATPLOTLIB = Lock()
 """matplotlib's settings belong to the process."""
 
 
@@ -41,7 +41,7 @@ def draw(story: Story, name: str, form: str) -> bytes:
     """One figure as "png" or "svg"; the same run gives the same bytes."""
     if name not in names(story.splits):
         raise InvalidInput("figure", f"there is no {name} of this run: its algorithm does not split its factors")
-    with _LOCK, matplotlib.rc_context(STYLE):
+    with MATPLOTLIB, matplotlib.rc_context(STYLE):
         figure = _FIGURES[name](story) if name in _FIGURES else _curves(story, _panel(story, name))
         file = io.BytesIO()
         metadata: dict[str, Any] = {"Date": None} if form == "svg" else {}
@@ -109,7 +109,7 @@ def _basis(story: Story) -> Figure:
     axes = figure.axes[0]
     for column, left, top, _, _ in picture.tiles:
         corner = (left * picture.width / 100 - 0.5, top * picture.height / 100 - 0.5)
-        axes.annotate(str(column), corner, xytext=(1, -1), textcoords="offset points", fontsize=6, va="top", color="#52606d")
+        axes.annotate(str(column + 1), corner, xytext=(1, -1), textcoords="offset points", fontsize=6, va="top", color="#52606d")
     axes.set_axis_off()
     return figure
 
@@ -120,7 +120,7 @@ def _coefficients(story: Story) -> Figure:
     axes = figure.axes[0]
     p, n = story.final.V.shape
     axes.set(aspect="auto", xlabel="sample", ylabel="component")
-    axes.images[0].set_extent((-0.5, n - 0.5, p - 0.5, -0.5))
+    axes.images[0].set_extent((0.5, n + 0.5, p + 0.5, 0.5))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=False)
     return figure

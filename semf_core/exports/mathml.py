@@ -29,6 +29,8 @@ def mathml(latex: str, display: bool = False) -> Markup:
             raise ValueError(f"{node.tag} is no element of a formula: {latex}")
         if node.tag == "mi" and node.text and not node.text.isalnum():
             node.tag = "mo"  # relations such as ⟂ and the colon get their space
+        if display and node.tag == "msub" and node[0].text == "min":
+            node.tag = "munder"
     root.set("xmlns", NAMESPACE)
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
@@ -37,6 +39,13 @@ def set_formula(symbol: str, whole: StructureSet) -> Markup:
     """𝒳 = { X : … }, one condition a line."""
     conditions = [member.condition(symbol) for member in members_of(whole)]
     return mathml(formula(symbol, conditions, ENVIRONMENT), display=True)
+
+
+def own_structure(symbol: str, whole: StructureSet) -> Markup:
+    """What an algorithm keeps a factor to by itself, one condition a line."""
+    lines = r",\\ ".join(f"{symbol}: & {broken(c)}" for c in dict.fromkeys(m.condition(symbol) for m in members_of(whole)))
+    free = rf"{symbol}: & \;\text{{free}}"
+    return mathml(rf"\begin{{{ENVIRONMENT}}} {lines or free} \end{{{ENVIRONMENT}}}", display=True)
 
 
 def condition(symbol: str, member: StructureSet) -> Markup:

@@ -26,7 +26,7 @@ from semf_core.thinning import decisions, stride_for
 Array = np.ndarray
 MOST_POINTS = 4000
 MOST_FRAMES = 120
-FEWEST_FRAMES = 12
+FEWEST_FRAMES = 3
 MOST_EVENTS = 300
 PICTURE_CHARACTERS = 3_500_000
 """Pictures of all frames together; with larger ones there are fewer frames."""
@@ -105,7 +105,7 @@ def frames_of(story: Story) -> list[dict[str, Any]]:
 
 def _frame(story: Story, frame: FactorFrame, word: str) -> dict[str, Any]:
     words = [f"{word}iteration {frame.iteration:,}"]
-    error = story.result.relative_error if word and story.result is not None else story.error_at(frame.iteration)
+    error = story.final_error if word else story.error_at(frame.iteration)
     if error is not None:
         words.append(f"error {number(100 * error)} %")
     if story.dataset is not None:

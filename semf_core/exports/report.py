@@ -13,12 +13,13 @@ from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from semf_core.codegen import python_code, readable_json
 from semf_core.datasets import Dataset
 from semf_core.exports import facts
 from semf_core.exports.curves import COLOURS, EVENT_WORDS, SIGNS, panels
-from semf_core.exports.mathml import mathml, set_formula
+from semf_core.exports.mathml import mathml, own_structure, set_formula
 from semf_core.exports.payload import MOST_EVENTS, payload, samples_of
 from semf_core.exports.story import Story, gather
 from semf_core.pictures import RAMPS, default_samples, heat_map
@@ -26,9 +27,6 @@ from semf_core.references import bibliography
 from semf_core.runs.folder import RunFolder
 from semf_core.solvers import COLUMNS
 from semf_core.solvers.penalties import CASE_WORDS
-
-PROBLEM = r"\underset{X,\,Y}{\min}\; \|M - XY\|_F^2 \quad\text{subject to}\quad X \in \mathcal{X},\; Y \in \mathcal{Y}"
-SPLIT = r"X = U \in \mathcal{X},\quad Y = V \in \mathcal{Y}"
 
 
 def html(folder: RunFolder, dataset: Dataset | None) -> bytes:
@@ -49,6 +47,8 @@ def _content(story: Story) -> dict[str, Any]:
     return {
         "title": story.title,
         "watch": spec.watch,
+        "tags": story.tags,
+        "note": story.note,
         "day": facts.day(story),
         "badges": facts.badges(story),
         "payload": sent,
@@ -58,20 +58,17 @@ def _content(story: Story) -> dict[str, Any]:
         "basis": story.basis(story.final.U) if frames else None,
         "coefficients": heat_map(story.final.V) if frames else None,
         "samples": samples_of(story) if frames else None,
-        "chosen": default_samples(story.dataset.shape[1]) if story.dataset is not None else (),
+        "chosen": [s + 1 for s in default_samples(story.dataset.shape[1])] if story.dataset is not None else [],
         "strips": story.image_shape is None,
         "grouped": story.groups is not None and story.image_shape is not None,
         "splits": story.splits,
         "without_data": story.dataset is None,
-        "problem": mathml(PROBLEM, display=True),
-        "split": mathml(SPLIT),
-        "sets": [
-            (name, set_formula(name, whole), facts.exactness(whole)) for name, whole in (("X", spec.x_set), ("Y", spec.y_set))
-        ],
+        "problem": mathml(spec.solver.objective(), display=True),
+        "sets": _sets(story),
         "rank": spec.rank,
         "seed": spec.seed,
         "warnings": spec.warnings(),
-        "solver": type(spec.solver),
+        "solver": spec.solver,
         "options": facts.options(spec.solver) + facts.options(spec.limits),
         "data": facts.data(story),
         "outcome": facts.outcome(story),
@@ -85,6 +82,15 @@ def _content(story: Story) -> dict[str, Any]:
         "bibtex": bibliography(spec),
         "versions": facts.versions(),
     }
+
+
+def _sets(story: Story) -> list[tuple[str, Markup, facts.Fact | None]]:
+    """The sets of the model with what is known of their projection, or those that the algorithm keeps to by itself."""
+    if story.sets is None:
+        return []
+    if not story.spec.solver.takes_sets:
+        return [(name, own_structure(name, whole), None) for name, whole in zip("UV", story.sets, strict=True)]
+    return [(name, set_formula(name, whole), facts.exactness(whole)) for name, whole in zip("XY", story.sets, strict=True)]
 
 
 def _cases(story: Story) -> list[tuple[str, str]]:

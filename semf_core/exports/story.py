@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,11 @@ from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import FactorFrame
 from semf_core.runs.outcome import final_frame, read_outcome
 from semf_core.scores import model_groups
-from semf_core.solvers import Event
+from semf_core.sets import StructureSet
+from semf_core.solvers import COLUMNS, Event
 
 Array = np.ndarray
+RESIDUAL = COLUMNS.index("residual_uv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,9 @@ class Story:
     dataset: Dataset | None
     spec: ModelSpec
     title: str
+    tags: str
+    note: str
+    """What a person has written about the run."""
     created: float | None
     rows: Array
     events: tuple[Event, ...]
@@ -43,11 +50,22 @@ class Story:
     @property
     def splits(self) -> bool:
         """Whether the algorithm has free copies X and Y beside U and V, and so penalties and gaps."""
-        return bool(getattr(type(self.spec.solver), "splits", True))
+        return self.spec.solver.splits
 
     @property
     def image_shape(self) -> tuple[int, int] | None:
         return None if self.dataset is None else self.dataset.image_shape
+
+    @cached_property
+    def sets(self) -> tuple[StructureSet, StructureSet] | None:
+        """The sets that U and V are in; None if that depends on the shape of M, which is not known yet."""
+        if self.spec.solver.takes_sets:
+            return self.spec.x_set, self.spec.y_set
+        if self.dataset is not None:
+            return self.spec.enforced_sets(self.dataset.shape)
+        if self.result is not None:
+            return self.spec.enforced_sets((len(self.result.U), self.result.V.shape[1]))
+        return None
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...] | None:
@@ -87,25 +105,32 @@ class Story:
         """‖M−UV‖/‖M‖ after an iteration."""
         if not self.norm or not 0 < iteration <= len(self.rows):
             return None
-        return float(self.rows[iteration - 1, 1]) / self.norm
+        return _finite(float(self.rows[iteration - 1, RESIDUAL]) / self.norm)
+
+    @property
+    def final_error(self) -> float | None:
+        """‖M−UV‖/‖M‖ of the final factors."""
+        return self.error_at(len(self.rows)) if self.result is None else _finite(self.result.relative_error)
 
 
 def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
     """Read a run's folder."""
     events = tuple(folder.events())
     spec = folder.spec(sum(e.kind == "edit" for e in events))
-    meta = read_json(folder.meta) if folder.meta.exists() else {}
+    known = _written(folder.meta, ("title", "created")) | _written(folder.about, ("title", "tags", "note", "created"))
     result = read_outcome(folder) if folder.result.exists() else None
     truth = read_json(folder.result).get("truth", {}) if result is not None else {}
     if dataset is not None and result is not None and dataset.shape != (len(result.U), result.V.shape[1]):
         raise InvalidInput("dataset", f"is {dataset.shape[0]}×{dataset.shape[1]}, which does not fit the factors of this run")
-    title = plain(str(meta.get("title") or spec.title)) or "Factorization"
-    created = meta.get("created")
+    title = plain(str(known.get("title") or spec.title)) or "Factorization"
+    created = known.get("created")
     return Story(
         folder=folder,
         dataset=dataset,
         spec=spec,
         title=title,
+        tags=plain(str(known.get("tags", ""))),
+        note=str(known.get("note", "")),
         created=float(created) if isinstance(created, int | float) else None,
         rows=folder.rows(),
         events=events,
@@ -113,6 +138,16 @@ def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
         result=result,
         truth=truth,
     )
+
+
+def _written(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
+    """Some values of a JSON file that may not be there."""
+    stored = read_json(path) if path.exists() else {}
+    return {name: stored[name] for name in names if name in stored}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def plain(text: str) -> str:

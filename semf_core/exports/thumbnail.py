@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from semf_core.datasets import Dataset
 from semf_core.exports.curves import COLOURS
-from semf_core.exports.story import gather
+from semf_core.exports.story import RESIDUAL, gather
 from semf_core.pictures import basis
 from semf_core.runs.folder import RunFolder
 
@@ -27,7 +27,8 @@ def thumbnail(folder: RunFolder, dataset: Dataset | None) -> bytes:
     story = gather(folder, dataset)
     width, height = SIZE
     canvas = Image.new("RGBA", SIZE, (*GROUND, 255))
-    curve = story.rows[:, 1][np.isfinite(story.rows[:, 1]) & (story.rows[:, 1] > 0)]
+    curve = story.rows[:, RESIDUAL]
+    curve = curve[np.isfinite(curve) & (curve > 0)]
     room = height - MARGIN - (STRIP + MARGIN if len(curve) > 1 else MARGIN)
     montage = basis(story.final.U, story.image_shape).fitted(width - 2 * MARGIN, room)
     canvas.alpha_composite(montage, ((width - montage.width) // 2, MARGIN + (room - montage.height) // 2))

@@ -64,6 +64,12 @@ class Edit:
         return "; ".join(parts)
 
 
+def keeps_problem(before: ModelSpec, after: ModelSpec) -> bool:
+    """Whether the edited model asks for the same sets, so that the state of the run stays as it is."""
+    kept_solver = before.solver.takes_sets if type(before.solver) is type(after.solver) else False
+    return before.x == after.x and before.y == after.y and (kept_solver or before.solver == after.solver)
+
+
 def _differences(before: Parametrized, after: Parametrized) -> list[str]:
     values = [(p.name, getattr(before, p.name), getattr(after, p.name)) for p in params_of(type(after))]
     return [f"{name} {_shown(new)} instead of {_shown(old)}" for name, old, new in values if old != new]

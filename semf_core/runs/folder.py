@@ -39,6 +39,11 @@ class RunFolder:
         return self.path / "meta.json"
 
     @property
+    def about(self) -> Path:
+        """What a person has written about the run: title, tags and note; only some folders have it."""
+        return self.path / "about.json"
+
+    @property
     def scalars(self) -> Path:
         return self.path / "scalars.bin"
 

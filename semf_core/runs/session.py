@@ -11,6 +11,7 @@ import numpy as np
 
 from semf_core.datasets import Dataset
 from semf_core.model import ModelSpec
+from semf_core.runs.edits import keeps_problem
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.outcome import remove_outcome, write_outcome
 from semf_core.runs.recorder import Recorder
@@ -112,9 +113,8 @@ class Session:
     def edit(self, edition: int, numbers: dict[str, float], text: str) -> None:
         """Go on under the model of that edition, from the current factors."""
         after = self.folder.spec(edition)
-        kept_solver = self.spec.solver.takes_sets if type(self.spec.solver) is type(after.solver) else False
-        same = self.spec.x == after.x and self.spec.y == after.y and (kept_solver or self.spec.solver == after.solver)
-        problem = self.run.problem if same else after.problem(self.dataset, self._start())
+        kept = keeps_problem(self.spec, after)
+        problem = self.run.problem if kept else after.problem(self.dataset, self._start())
         self.run.edit(problem, after.solver, after.limits, numbers, text)
         self.spec, self.edition = after, edition
         remove_outcome(self.folder)

@@ -30,6 +30,7 @@ class Upload(DatasetSource):
     name = "upload"
     title = "Upload"
     summary = "Data that was uploaded to this server."
+    built_in = False
 
     id: str = param("text", help="the id that the upload was given")
 

@@ -27,6 +27,7 @@ from semf_core.snapshots.keyframes import Keyframes
 from semf_core.snapshots.label import LONGEST_TITLE, Label, readable
 from semf_core.snapshots.thumbnails import checked_thumbnail
 from semf_core.solvers import COLUMNS, Event
+from semf_core.solvers.base import Case
 from semf_core.solvers.run import COUNTERS
 
 Array = np.ndarray
@@ -197,8 +198,9 @@ def _history(columns: Mapping[str, Array], diverged: bool) -> Array:
         if wrong.any() and not unused:
             raise InvalidInput("history", f"{name} is not finite at iteration {int(wrong.argmax()) + 1}")
     whole = table[:, [COLUMNS.index("case"), COLUMNS.index("start")]]
-    if not np.isfinite(whole).all() or (whole != np.rint(whole)).any() or (whole < 0).any() or whole[:, 0].max() > 255:
-        raise InvalidInput("history", "case and start must be whole numbers")
+    known_cases = np.isin(whole[:, 0], [int(case) for case in Case]).all()
+    if not known_cases or not np.isfinite(whole).all() or (whole != np.rint(whole)).any() or (whole < 0).any():
+        raise InvalidInput("history", "case must be one of Algorithm 2, and start a whole number")
     seconds = table[:, COLUMNS.index("seconds")]
     if not np.isfinite(seconds).all() or seconds[0] < 0 or (np.diff(seconds) < 0).any():
         raise InvalidInput("history", "its times do not go forward")

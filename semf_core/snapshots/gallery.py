@@ -11,7 +11,7 @@ from semf_core.snapshots.format import SUFFIX
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.store import SnapshotHandle, SnapshotStore
 
-PAGE = 24
+PAGE = 12
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ class Gallery:
             raise InvalidInput("key", "only its owner can change this snapshot; duplicate it to have one of your own")
 
 
-def file_name(title: str) -> str:
+def file_name(title: str, suffix: str = SUFFIX) -> str:
     """A name that every file system takes."""
     kept = "".join(c if c.isalnum() and c.isascii() else "-" for c in title.lower())
     words = "-".join(filter(None, kept.split("-")))[:60]
-    return (words or "run") + SUFFIX
+    return (words or "run") + suffix

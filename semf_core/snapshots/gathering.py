@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semf_core.datasets import Dataset, FileSource
+from semf_core.exports import thumbnail
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
 from semf_core.runs.files import read_json
@@ -20,7 +21,6 @@ from semf_core.scores import truth_scores
 from semf_core.snapshots.content import RESULT_FACTORS, Checkpoint, Content, DataFacts, Edition, Outcome, versions
 from semf_core.snapshots.keyframes import packed_keyframes
 from semf_core.snapshots.label import Label
-from semf_core.snapshots.thumbnails import thumbnail
 
 Array = np.ndarray
 
@@ -44,7 +44,18 @@ def _without_address(spec: ModelSpec) -> ModelSpec:
 
 
 def gather(folder: RunFolder, dataset: Dataset, label: Label, story: Story, include_data: bool = False) -> Content:
-    """Everything that a run has recorded. The folder must be at rest: nobody writes to it meanwhile."""
+    """Everything that a run at rest has recorded; refused if it goes on meanwhile."""
+    moved = InvalidInput("run", "went on while it was saved; pause it and save it again")
+    try:
+        content = _gathered(folder, dataset, label, story, include_data)
+    except FileNotFoundError:  # reset or deleted
+        raise moved from None
+    if folder.row_count() != len(content.history) or len(folder.events()) != len(content.events):
+        raise moved
+    return content
+
+
+def _gathered(folder: RunFolder, dataset: Dataset, label: Label, story: Story, include_data: bool) -> Content:
     rows = folder.rows()
     if not len(rows):
         raise InvalidInput("run", "has not iterated yet, so there is nothing to save; let it run for a moment")
@@ -71,7 +82,7 @@ def gather(folder: RunFolder, dataset: Dataset, label: Label, story: Story, incl
         start=_start(folder),
         checkpoint=_checkpoint(folder, len(rows), len(events)),
         dataset=dataset if include_data else None,
-        thumbnail=thumbnail(best, dataset.image_shape, spec.y_set),
+        thumbnail=thumbnail(folder, dataset),
     )
 
 

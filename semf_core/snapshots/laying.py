@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from semf_core.model import ModelSpec
 from semf_core.result import certify
 from semf_core.runs.files import write_json
 from semf_core.runs.folder import RunFolder
@@ -21,6 +22,7 @@ Array = np.ndarray
 
 def lay_out(content: Content, folder: RunFolder) -> None:
     """Write the files that a worker would have left. The certificate is measured here, not taken from the file."""
+    describe(folder, content.label.title, content.created)
     for k, edition in enumerate(content.editions):
         folder.write_spec(edition.spec, k)
         if k and edition.numbers is not None:
@@ -38,8 +40,15 @@ def lay_out(content: Content, folder: RunFolder) -> None:
         _write_result(content, folder)
 
 
-def copy_history(source: RunFolder, target: RunFolder) -> None:
-    """What a run needs to go on where another stands: all but its model, its result and its description."""
+def describe(folder: RunFolder, title: str, created: float) -> None:
+    """What exports say about the run."""
+    write_json(folder.meta, {"title": title, "created": created})
+
+
+def copy_history(source: RunFolder, target: RunFolder, specs: Sequence[ModelSpec]) -> None:
+    """What a run needs to go on where another stands, with the editions of its own model; the result stays behind."""
+    for k, spec in enumerate(specs):
+        target.write_spec(spec, k)
     plain = (source.scalars, source.event_log, source.checkpoint, source.start_factors)
     frames = (source.keyframe(k) for k in source.keyframes())
     for path in (*plain, *frames, *source.path.glob("numbers-*.json")):
@@ -60,7 +69,8 @@ def _write_result(content: Content, folder: RunFolder) -> None:
     assert result is not None
     U, V, X, Y = (result.factors[name] for name in ("U", "V", "X", "Y"))
     gaps = (float(np.linalg.norm(X - U)), float(np.linalg.norm(Y - V)))
-    certificate = certify({"U": spec.x_set, "V": spec.y_set}, {"U": U, "V": V}, gaps)
+    x_set, y_set = spec.enforced_sets(content.data.shape)
+    certificate = certify({"U": x_set, "V": y_set}, {"U": U, "V": V}, gaps)
     _save(folder.result_factors, result.factors)
     values: dict[str, Any] = {"state": result.state, **result.numbers, **certificate_values(certificate)}
     write_json(folder.result, values | {"truth": dict(content.truth)})

@@ -14,7 +14,7 @@ from semf_core.runs.folder import RunFolder
 from semf_core.runs.home import MB, number_from_env
 from semf_core.runs.uploads import write_dataset
 from semf_core.snapshots.content import Content
-from semf_core.snapshots.laying import lay_out
+from semf_core.snapshots.laying import describe, lay_out
 
 QUIET_SECONDS = 3600.0
 """A folder that was looked at within this time is not removed."""
@@ -59,6 +59,12 @@ class Opened:
                 raise
         finally:
             shutil.rmtree(aside.path, ignore_errors=True)
+
+    def retitle(self, snapshot_id: str, title: str, created: float) -> None:
+        """An opened snapshot got another title."""
+        folder = RunFolder(self.root / snapshot_id)
+        if folder.path.is_dir():
+            describe(folder, title, created)
 
     def remove(self, snapshot_id: str) -> None:
         shutil.rmtree(self.root / snapshot_id, ignore_errors=True)

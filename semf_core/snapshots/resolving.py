@@ -19,13 +19,16 @@ def has_recipe(spec: ModelSpec) -> bool:
     return not isinstance(spec.dataset, Upload | FileSource)
 
 
-def snapshot_dataset(card: Card, spec: ModelSpec, folder: RunFolder, home: Path) -> Dataset:
-    """The data that the run was made from, and no other."""
+def snapshot_dataset(
+    card: Card, spec: ModelSpec, folder: RunFolder, home: Path, check: Callable[[DatasetSource], None]
+) -> Dataset:
+    """The data that the run was made from, and no other; `check` refuses recipes that this server does not follow."""
     if card.holds_data:
         return read_dataset(data_folder(folder))
     if card.upload:
         dataset = Upload(card.upload).load_from(home)
     elif has_recipe(spec):
+        check(spec.dataset)
         dataset = spec.dataset.load()
     else:
         raise InvalidInput("dataset", "is not in this snapshot and not on this server; ask for a snapshot that holds its data")

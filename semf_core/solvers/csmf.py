@@ -32,10 +32,11 @@ class CSMF(Direct):
     enforces: ClassVar[str] = "nothing: both factors may have any sign"
     encourages: ClassVar[str] = (
         "components that do not overlap (α) and are sparse (β), sparse coefficients (λ); "
-        "with λ = 0 alone on its side, U shrinks and V grows until the penalties on U fade"
+        "where λ = 0, U can shrink while V grows, so that the penalties on U fade"
     )
     reference: ClassVar[str] = "csmf"
     needs: ClassVar[tuple[str, ...]] = ("complete",)
+    penalised: ClassVar[bool] = True
     signs: ClassVar[tuple[bool, bool]] = (False, False)
     """Whether U and whether V must be nonnegative."""
 

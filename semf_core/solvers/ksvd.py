@@ -86,21 +86,21 @@ class CodedDictionary(Direct):
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         signals = signals_of(problem, state)
         Dt = first_atoms(problem, signals, rng)
-        return _noted(state, Dt, batch_omp(Dt, signals, nonzeros_for(self.k, problem.rank)))
+        return noted(state, Dt, batch_omp(Dt, signals, nonzeros_for(self.k, problem.rank)))
 
     def update(self, problem: Problem, state: State) -> Factors:
         p, signals = problem.rank, signals_of(problem, state)
         k = nonzeros_for(self.k, p)
         least = max(1.0, self.rare * len(signals) * k / p)
         Dt = refreshed(state.W[:p], state.arrays["uses"] < least, signals, state.arrays["worst"], generator(state))
-        return _noted(state, *self.refit(Dt, signals, batch_omp(Dt, signals, k)))
+        return noted(state, *self.refit(Dt, signals, batch_omp(Dt, signals, k)))
 
     def refit(self, Dt: Array, signals: Array, codes: Codes) -> tuple[Array, Codes]:
         """Better atoms (p×m) for the supports of these codes, and the weights that go with them; Dt may be overwritten."""
         raise NotImplementedError
 
 
-def _noted(state: State, Dt: Array, codes: Codes) -> Factors:
+def noted(state: State, Dt: Array, codes: Codes) -> Factors:
     """The factors; how often each atom is used and which signals fit worst are kept for the next iteration."""
     p = len(Dt)
     state.arrays["uses"] = np.bincount(codes.atoms[codes.weights != 0], minlength=p)

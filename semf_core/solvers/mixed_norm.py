@@ -13,10 +13,12 @@ from semf_core.sets.base import check_indices, latex_number
 from semf_core.sets.hoyer import best_vector, ratio_of
 from semf_core.sets.hoyer_groups import split_pair
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors, generator
+from semf_core.solvers.direct import Direct, Factors, generator, given_or_random
 from semf_core.solvers.polish import descend
 
 Groups = tuple[tuple[int, ...], ...]
+PLAIN_SWEEPS = 20
+"""Sweeps of plain NMF to start from: enough for parts to show, few enough to take little time."""
 LEAST_SHARE = 1e-6
 """A column with less than this length on its set of rows has nothing to exchange there."""
 
@@ -52,6 +54,12 @@ class MixedNormNMF(Direct):
         "choice", "exact", choices=("exact", "grid"), help="how two columns split their L1 norm: by one threshold, or on a grid"
     )
     delta: int = param("integer", 50, low=2, high=10_000, symbol=r"\Delta", help="steps of the grid (Sparse-biopt)")
+    start: str = param(
+        "choice",
+        "nmf",
+        choices=("nmf", "random"),
+        help="start near plain NMF, which is better where much sparseness is asked for",
+    )
     sweeps: int = param("integer", 3, low=1, high=100, help="sweeps over single columns of U after each round of pairs")
     inner: int = param("integer", 10, low=1, high=100, help="sweeps over the rows of V at each iteration")
 
@@ -98,19 +106,28 @@ class MixedNormNMF(Direct):
         return (Nonnegative(), UnitNorm(), *kept), (Nonnegative(),)
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
-        """Columns of the wanted sparseness: Sparse-opt of random vectors (seed 001, §3), or of those given."""
-        M, p, (X0, Y0) = problem.matrix, problem.rank, problem.start
-        m, n = M.shape
-        if X0 is None:
-            k = self._wanted(m, p)
-            Wt = np.stack([best_vector(rng.random(m), k[j]) for j in range(p)])
+        """Columns of the wanted sparseness: nearest to those given or to plain NMF, or from random vectors (§3)."""
+        M = problem.matrix
+        Xt, H = (factor.astype(M.dtype) for factor in given_or_random(problem, rng))
+        if problem.start[0] is None and self.start == "random":
+            k = self._wanted(len(Xt[0]), len(Xt))
+            Wt = np.stack([best_vector(x.astype(np.float64), ratio) for x, ratio in zip(Xt, k, strict=True)])
         else:
-            Wt = problem.x_set.project(X0).T
-            k = Wt.sum(axis=1, dtype=np.float64)
-        state.arrays["ratios"] = k
-        H = rng.random((p, n)) if Y0 is None else problem.y_set.project(Y0)
-        Wt, H = np.ascontiguousarray(Wt, dtype=M.dtype), H.astype(M.dtype)
-        return self._coded(problem, Wt, H)
+            if problem.start[0] is None:
+                self._plain(problem, Xt, H)
+            length = np.linalg.norm(Xt, axis=1, keepdims=True)
+            Wt = problem.x_set.project((Xt / np.where(length == 0, 1, length)).T.astype(np.float64)).T
+            H = H * length
+        state.arrays["ratios"] = Wt.sum(axis=1)
+        return self._coded(problem, np.ascontiguousarray(Wt, dtype=M.dtype), H)
+
+    @staticmethod
+    def _plain(problem: Problem, Xt: Array, Y: Array) -> None:
+        """Sweeps of coordinate descent without any sparseness, in place."""
+        M, free = problem.matrix, np.ones(len(Xt), dtype=bool)
+        for _ in range(PLAIN_SWEEPS):
+            descend(Xt, free, M.right(Y, Xt), Y @ Y.T, "nonnegative")
+            descend(Y, free, M.left(Xt, Xt, Y), Xt @ Xt.T, "nonnegative")
 
     def update(self, problem: Problem, state: State) -> Factors:
         """Algorithm 2 for U, then coordinate descent for V."""

@@ -15,13 +15,16 @@ from semf_core.solvers.direct import Direct, Factors, generator, given_or_random
 from semf_core.solvers.nnls import nnls, reverse_sparse_nnls, sparse_nnls
 from semf_core.solvers.polish import descend
 
+SETTLED = 2e-6
+"""Where ‖M−UV‖ falls by less than this part of it, the support has given what it can."""
+
 
 @dataclass(frozen=True, eq=False)
 class CountedNMF(Direct):
     """min ‖M − UV‖² over U, V ≥ 0 with few nonzeros in one of them.
 
-    Every `rounds` iterations the support of that factor is chosen afresh, which may raise the cost; in
-    between both factors are improved on the support, which never does.
+    After `rounds` iterations, or once nothing moves any more, the support of that factor is chosen afresh,
+    which may raise the cost; in between both factors are improved on the support, which never does.
     """
 
     family: ClassVar[str] = "Sparse nonnegative factorization"
@@ -35,12 +38,18 @@ class CountedNMF(Direct):
     )
 
     def choosing(self, state: State) -> bool:
-        """Whether this iteration chooses the support."""
-        return int(state.numbers["steps"]) % self.rounds == 0
+        """Whether this iteration chooses the support; counts the iterations on it."""
+        numbers = state.numbers
+        progress, numbers["before"] = numbers["before"] - numbers["residual"], numbers["residual"]
+        settled = numbers["age"] > 1 and progress <= SETTLED * numbers["residual"]
+        fresh = settled or numbers["age"] >= self.rounds
+        numbers["age"] = 1.0 if fresh else numbers["age"] + 1
+        return fresh
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         Xt, Y = given_or_random(problem, rng)
         dtype = problem.matrix.dtype
+        state.numbers.update({"age": float(self.rounds), "before": np.inf})
         return Factors(problem.x_set.project(Xt.T).T.astype(dtype), problem.y_set.project(Y).astype(dtype))
 
     def improved(self, rows: Array, target: Array, gram: Array, allowed: Array | None) -> Array:

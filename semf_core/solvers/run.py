@@ -116,7 +116,7 @@ class Run:
         self._settled = 0
         self._start_iteration = 0
         self._window_first = 0
-        self.best_uv = np.inf
+        self.best_uv = self._best_value = np.inf
         self.best_iteration = 0
         self._begin()
 
@@ -140,7 +140,7 @@ class Run:
         return State(*self.best) if best else self.state
 
     def factors(self, best: bool = True) -> tuple[Array, Array, Array, Array]:
-        """(U, V, X, Y): those with the smallest ‖M−UV‖ seen, or the current ones."""
+        """(U, V, X, Y): the best ones seen (of the smallest ‖M−UV‖, or cost where the solver has penalties), or the current."""
         s = self._factors(best)
         p = s.rank
         U, V = self.problem.expand(s.W[p:], s.Z[p:])
@@ -156,9 +156,11 @@ class Run:
         began = time.perf_counter()
         self.state = self.solver.step(self.problem, self.state)
         frame = self.solver.frame(self.problem, self.state)
+        value = self._value(self.state, frame.residual_uv)
         if not np.isfinite(frame.residual_uv + frame.residual_xy):
             self.stop_reason = "diverged"
-        elif frame.residual_uv < self.best_uv:
+        elif value < self._best_value:
+            self._best_value = value
             self.best_uv, self.best_iteration = frame.residual_uv, self.iterations + 1
             self.best = (self.state.W, self.state.Z)
             self.state.scratch["kept"] = self.best
@@ -168,6 +170,13 @@ class Run:
         if self.stop_reason is None:
             self._after(frame, previous)
         return frame
+
+    def _value(self, state: State, residual_uv: float) -> float:
+        """What the best factors have the least of."""
+        return self.solver.cost(self.problem, state) if self.solver.penalised else residual_uv
+
+    def _value_of_best(self) -> float:
+        return self._value(State(self.best[0], self.best[1], {"residual": self.best_uv}), self.best_uv)
 
     def _after(self, frame: Frame, previous_xy: float) -> None:
         """Decide whether the start is over, stagnates, or goes on."""
@@ -258,6 +267,7 @@ class Run:
             self.best_uv, self.best_iteration = problem.matrix.residual(self.state.W[p:], self.state.Z[p:]), self.iterations
         self.state.numbers.update(numbers)
         self.problem, self.solver, self.limits = problem, solver, limits
+        self._best_value = self._value_of_best()
         self._start_iteration = self._window_first = self.iterations
         self._settled = 0
         self.stop_reason = None
@@ -310,6 +320,7 @@ class Run:
         run.state = unpack_state(arrays)
         run.best = (arrays["best_W"], arrays["best_Z"])
         run.state.scratch["kept"] = run.best
+        run._best_value = run._value_of_best()
         return run
 
 

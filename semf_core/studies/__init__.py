@@ -1,7 +1,7 @@
 """Many runs as one thing: a base model, what varies, what is measured, how it is drawn."""
 
 from semf_core.studies.axes import Axis, axis_from_dict
-from semf_core.studies.catalogue import builtin_names, builtin_study
+from semf_core.studies.catalogue import builtin_names, builtin_sized, builtin_study
 from semf_core.studies.measures import MEASURES, Measure
 from semf_core.studies.runner import run_study
 from semf_core.studies.store import Finished, Progress, StudyStore, all_studies
@@ -28,6 +28,7 @@ __all__ = [
     "all_studies",
     "axis_from_dict",
     "builtin_names",
+    "builtin_sized",
     "builtin_study",
     "run_study",
 ]

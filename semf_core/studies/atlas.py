@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 
 from semf_core import metrics
 from semf_core.studies.store import StudyStore
-from semf_core.studies.views import SIMILAR
+from semf_core.studies.views import near_best
 
 Array = np.ndarray
 SAME = 0.95
@@ -62,7 +62,7 @@ def make_atlas(factors: Sequence[Array], errors: Array, runs: Sequence[int] | No
     matchings = [metrics.match_parts(U, factors[reference]) for U in factors]
     columns = np.array([m.columns for m in matchings])
     cosines = np.abs(np.array([m.cosines for m in matchings]))
-    near = errors <= (1 + SIMILAR) * errors[reference] + 1e-12
+    near = near_best(errors)
     others = near.copy()
     others[reference] = False
     rank = cosines.shape[1]

@@ -2,17 +2,20 @@
 
 A path is `seed`, `rank`, `solver.alpha0`, `limits.max_iter`, `dataset.noise`, `data.held_out`, `x.1.k` (a parameter
 of the second constraint on X), `y` (all constraints on Y), `solver` (the algorithm with its options) or `preset`
-(the whole model). An axis that names several paths changes them together.
+(the whole model). An axis that names several paths changes them together. `solver:ksvd.k` counts only where the
+algorithm is ksvd, so that algorithms with different options can share an axis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from semf_core.model import FIELDS, preset
 from semf_core.parameters import InvalidInput
+from semf_core.solvers import SOLVERS
 from semf_core.studies.trials import EXTRAS
 
 ROOTS = (*FIELDS, *EXTRAS, "preset")
@@ -29,7 +32,7 @@ class Axis:
     values: tuple[tuple[Any, ...], ...]
     labels: tuple[str, ...]
     shares_of: str = ""
-    """The values are fractions of "rows" or "columns" of the data that become counts once the data is known."""
+    """The values are fractions of "rows" or "columns"; at the first path they become counts once the data is known."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -50,14 +53,14 @@ class Axis:
         if not self.shares_of:
             return self
         length = rows if self.shares_of == "rows" else columns
-        counts = tuple(tuple(max(1, round(share * length)) for share in point) for point in self.values)
+        counts = tuple((max(1, round(point[0] * length)), *point[1:]) for point in self.values)
         return Axis(self.name, self.paths, counts, self.labels)
 
     def to_dict(self) -> dict[str, Any]:
         single = len(self.paths) == 1
         form: dict[str, Any] = {"name": self.name}
         form |= {"path": self.paths[0]} if single else {"paths": list(self.paths)}
-        form["shares" if self.shares_of else "values"] = [v[0] if single else list(v) for v in self.values]
+        form["shares" if self.shares_of else "values"] = [v[0] if single or self.shares_of else list(v) for v in self.values]
         if self.shares_of:
             form["of"] = self.shares_of
         return form | {"labels": list(self.labels)}
@@ -82,7 +85,7 @@ def axis_from_dict(form: object) -> Axis:
     given = [key for key in FORMS if key in form]
     if len(given) != 1:
         raise InvalidInput(name, "an axis needs one of values, range and shares")
-    values = _ranged(name, form["range"], len(paths)) if "range" in form else _points(name, form[given[0]], len(paths))
+    values = _values(name, given[0], form[given[0]], len(paths))
     shares_of = form.get("of", "rows") if "shares" in form else ""
     if shares_of not in ("", "rows", "columns"):
         raise InvalidInput(name, "shares are of rows or of columns")
@@ -98,9 +101,17 @@ def _paths(form: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(paths, Sequence) or isinstance(paths, str) or not paths or not all(isinstance(p, str) for p in paths):
         raise InvalidInput("axes", "paths must be words like solver.alpha0")
     for path in paths:
-        if path.partition(".")[0] not in ROOTS:
+        if path.partition(".")[0].partition(":")[0] not in ROOTS:
             raise InvalidInput(path, f"is not part of a trial; a path begins with one of {', '.join(ROOTS)}")
     return tuple(paths)
+
+
+def _values(name: str, kind: str, given: Any, width: int) -> tuple[tuple[Any, ...], ...]:
+    if kind == "range":
+        return _ranged(name, given, width)
+    if kind == "shares":  # one number each, for every path
+        return tuple(point * width for point in _points(name, given, 1))
+    return _points(name, given, width)
 
 
 def _ranged(name: str, given: Any, width: int) -> tuple[tuple[Any, ...], ...]:
@@ -144,11 +155,24 @@ def changed(form: Any, path: str, value: Any) -> Any:
     """The same JSON value with `value` at `path`; what lies beside the path is shared, not copied."""
     if path == "preset":
         return preset_form(value)
-    return _changed(form, path.split("."), value, path)
+    root, *keys = path.split(".")
+    root, _, algorithm = root.partition(":")
+    if algorithm and form.get("solver", {}).get("name") != algorithm:
+        return form
+    return _changed(form, [root, *keys], value, path)
 
 
+def fitting(form: dict[str, Any]) -> dict[str, Any]:
+    """Without the constraints, where the algorithm has its own and takes none from the model."""
+    solver = form.get("solver")
+    if isinstance(solver, Mapping) and not SOLVERS.get(solver.get("name")).takes_sets:
+        return {k: v for k, v in form.items() if k not in ("x", "y")}
+    return form
+
+
+@cache
 def preset_form(name: object) -> dict[str, Any]:
-    """A preset without its texts, as the start of a trial."""
+    """A preset without its texts, as the start of a trial; never changed in place."""
     form = preset(str(name)).to_dict()
     return {k: v for k, v in form.items() if k not in ("title", "watch")}
 

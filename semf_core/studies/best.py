@@ -11,6 +11,7 @@ import numpy as np
 
 from semf_core.model import ModelSpec
 from semf_core.solvers import ADMM
+from semf_core.studies.measures import Measure
 from semf_core.studies.store import StudyStore
 from semf_core.studies.study import Study
 from semf_core.studies.tables import ResultTable
@@ -50,6 +51,8 @@ class Setting:
     x: str
     y: str
     judged_by: str
+    judged_rate: bool
+    """A share of successes."""
     judged: Judged
     spec: ModelSpec
 
@@ -96,7 +99,7 @@ def settings_of(store: StudyStore, most: int | None = None) -> list[Setting]:
             times = seconds[index][~np.isnan(seconds[index])]
             middle, sure = _judged(known, judge.yes_no, judge.better)
             found.append(Judged(int(cells[index][0]), middle, sure, len(known), float(np.median(times)) if len(times) else None))
-    return [_setting(study, store.id, table, judge.key, judged) for judged in sorted(found, key=_rank)[:most]]
+    return [_setting(study, store.id, table, judge, judged) for judged in sorted(found, key=_rank)[:most]]
 
 
 def _judged(values: Array, yes_no: bool, better: str) -> tuple[float, float]:
@@ -107,7 +110,7 @@ def _judged(values: Array, yes_no: bool, better: str) -> tuple[float, float]:
     return median, median if better == "high" else -median
 
 
-def _setting(study: Study, study_id: str, table: ResultTable, key: str, judged: Judged) -> Setting:
+def _setting(study: Study, study_id: str, table: ResultTable, judge: Measure, judged: Judged) -> Setting:
     trial = study.cell(judged.cell).trial
     model = trial.model
     repeats = {a.name for a in study.axes if set(a.paths) <= set(REPEATS)}
@@ -127,7 +130,8 @@ def _setting(study: Study, study_id: str, table: ResultTable, key: str, judged: 
         beta0=solver.beta0 if isinstance(solver, ADMM) else None,
         x=" ∩ ".join(s.name for s in model.x) or "free",
         y=" ∩ ".join(s.name for s in model.y) or "free",
-        judged_by=key,
+        judged_by=table.title_of(judge.key),
+        judged_rate=judge.yes_no,
         judged=judged,
         spec=dataclasses.replace(model, title=f"{study.title}: {words}" if words else study.title),
     )

@@ -24,3 +24,9 @@ def builtin_study(name: str) -> Study:
         raise InvalidInput("study", f"there is no {name!r}; known are {', '.join(builtin_names())}")
     text = (resources.files("semf_core.studies") / "builtin" / f"{name}.json").read_text(encoding="utf-8")
     return Study.from_json(text)
+
+
+@cache
+def builtin_sized(name: str, size: str) -> Study:
+    """A built-in study at one of its sizes."""
+    return builtin_study(name).sized(size)

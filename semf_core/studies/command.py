@@ -72,6 +72,8 @@ def _chosen(options: argparse.Namespace) -> Study:
     if options.study in builtin_names():
         study = builtin_study(options.study).sized(size)
     else:
+        if not Path(options.study).exists():
+            raise InvalidInput("study", f"there is no file {options.study}; built in are {', '.join(builtin_names())}")
         study = Study.from_json(Path(options.study).read_text(encoding="utf-8"))
         if study.sizes:
             study = study.sized(size)

@@ -8,10 +8,11 @@ process that has died are free again. A process proves that it lives by a lock t
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from semf_core.runs.files import locked, read_json, try_lock, write_json
 from semf_core.runs.home import default_home
 from semf_core.runs.ids import checked_id
 from semf_core.studies.keeping import unpacked
-from semf_core.studies.study import Study
+from semf_core.studies.study import Cell, Study
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
@@ -86,21 +87,26 @@ class StudyStore:
     # -- making and finding ------------------------------------------------------------------
 
     @classmethod
-    def create(cls, study: Study, home: Path | None = None) -> StudyStore:
-        """The folder of this study, made if it is not there yet. Its id follows from the content."""
+    def create(
+        cls, study: Study, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None
+    ) -> StudyStore:
+        """The folder of this study, made if it is not there yet and `check` refuses no cell. The id follows from the content."""
         study = study.ready()
         root = (home or default_home()) / "studies"
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         store = cls(root / study.id)
         with locked(root / "create.lock"):
             if not store.exists():
-                store._make(study)
+                store._make(study, check)
         return store
 
-    def _make(self, study: Study) -> None:
+    def _make(self, study: Study, check: Callable[[Cell], object]) -> None:
         turns = np.empty(study.count, dtype=int)
         turns[study.run_order()] = np.arange(study.count)
-        rows = [(cell.number, cell.id, int(turns[cell.number])) for cell in study.cells()]
+        rows = []
+        for cell in study.cells():
+            check(cell)
+            rows.append((cell.number, cell.id, int(turns[cell.number])))
         (self.folder / "runners").mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._connection() as base:
             base.execute("PRAGMA journal_mode=WAL")
@@ -140,9 +146,17 @@ class StudyStore:
                 base.close()
 
     def _open(self) -> sqlite3.Connection:
-        base = sqlite3.connect(self.folder / "cells.db", timeout=WAIT_SECONDS)
+        file = self.folder / "cells.db"
+        if not self.writable:
+            return sqlite3.connect(f"{file.absolute().as_uri()}?immutable=1", uri=True)
+        base = sqlite3.connect(file, timeout=WAIT_SECONDS)
         base.execute("PRAGMA synchronous=FULL")
         return base
+
+    @property
+    def writable(self) -> bool:
+        """A folder that can only be read (a copy for showing) is opened without locks, because nothing changes in it."""
+        return os.access(self.folder, os.W_OK)
 
     @contextmanager
     def held(self) -> Iterator[StudyStore]:
@@ -171,7 +185,9 @@ class StudyStore:
 
     def living(self) -> dict[str, int]:
         """The processes that work on it now and how many cells each runs at a time; signs of dead ones are swept up."""
-        alive = {}
+        alive: dict[str, int] = {}
+        if not self.writable:
+            return alive
         with locked(self.folder / "runners.lock"):
             for path in (self.folder / "runners").glob("*.lock"):
                 lock = try_lock(path)
@@ -277,6 +293,16 @@ class StudyStore:
         done = np.zeros(study.count, dtype=bool)
         done[numbers] = True
         return ResultTable(study.axes, study.measures, columns, done, self.components)
+
+    def stamps(self) -> dict[int, str]:
+        """For every finished cell when it was recorded: proof that it was not computed again."""
+        with self._connection() as base:
+            return dict(base.execute("SELECT number, CAST(ended AS TEXT) FROM cells WHERE state=2").fetchall())
+
+    def cell_seconds(self) -> list[float]:
+        """How long each finished cell took its worker."""
+        with self._connection() as base:
+            return [seconds for (seconds,) in base.execute("SELECT seconds FROM cells WHERE state=2").fetchall()]
 
     def failures(self, most: int = 20) -> list[tuple[int, str]]:
         """Cells without a result, and why."""

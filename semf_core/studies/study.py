@@ -16,7 +16,7 @@ import numpy as np
 
 from semf_core.datasets import DatasetSource
 from semf_core.parameters import InvalidInput
-from semf_core.studies.axes import Axis, axis_from_dict, changed, preset_form
+from semf_core.studies.axes import Axis, axis_from_dict, changed, fitting, preset_form
 from semf_core.studies.keeping import KEEPS
 from semf_core.studies.measures import Measure, measure_form, measures_from_form
 from semf_core.studies.trials import Trial, trial_id
@@ -81,6 +81,8 @@ class Study:
         for name in names:
             if names.count(name) > 1:
                 raise InvalidInput("axes", f"two of them are called {name!r}; give one another name")
+            if name == "cell" or name in {m.key for m in self.measures}:
+                raise InvalidInput("axes", f"{name!r} is a column of the results; give the axis another name")
         for axis in self.axes[1:]:
             if "preset" in axis.paths:
                 raise InvalidInput(axis.name, "an axis of presets must be the first, because it replaces the whole model")
@@ -117,7 +119,7 @@ class Study:
             for path, value in axis.changes(position):
                 form = changed(form, path, value)
         try:
-            trial = Trial.from_dict(form)
+            trial = Trial.from_dict(fitting(form))
         except InvalidInput as error:
             where = ", ".join(f"{a.name} = {a.labels[i]}" for a, i in zip(self.axes, positions, strict=True))
             raise InvalidInput(error.field, f"{error.message} (in the cell {where})" if where else error.message) from None

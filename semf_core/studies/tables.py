@@ -46,6 +46,9 @@ class ResultTable:
     def is_rate(self, key: str) -> bool:
         return self._measure(key).yes_no
 
+    def is_log(self, key: str) -> bool:
+        return self._measure(key).orders
+
     def better(self, key: str) -> str:
         return self._measure(key).better
 

@@ -21,8 +21,8 @@ from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
 CONFIDENCE = 0.95
-SIMILAR = 0.05
-"""Solutions within 5 % of the best error fit equally well."""
+SIMILAR, CLOSE = 0.05, 0.005
+"""Solutions whose relative error is within 5 %, or within 0.005, of the best fit equally well."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ class Drawing:
     series: tuple[Series, ...] = ()
     grid: Grid | None = None
     rate: bool = False
+    log: bool = False
+    """Orders of magnitude matter: a logarithmic axis may be drawn."""
 
     def rows(self) -> list[dict[str, Any]]:
         """The same as a flat table."""
@@ -137,7 +139,7 @@ class View(Parametrized):
 
     def _drawing(self, table: ResultTable, y_title: str, **content: Any) -> Drawing:
         title = table.title_of(self.measure)
-        return Drawing(self, title, self.x, y_title, rate=table.is_rate(self.measure), **content)
+        return Drawing(self, title, self.x, y_title, rate=table.is_rate(self.measure), log=table.is_log(self.measure), **content)
 
 
 VIEWS: Registry[View] = Registry("view")
@@ -274,7 +276,7 @@ class Table(Curve):
 class Stability(View):
     """Mean |cosine| of matched components over all pairs of repetitions: how well the data determine them.
 
-    The band goes from the least to the best agreement. Only runs within 5 % of the best `measure` count.
+    The band goes from the least to the best agreement. Only runs count whose `measure`, an error, is near the best.
     """
 
     name, title = "stability", "Stability of the components"
@@ -297,10 +299,16 @@ class Stability(View):
     def _agreements(table: ResultTable, errors: Array, cells: Array) -> Array:
         if np.isnan(errors).all():
             return np.empty(0)
-        near = errors <= (1 + SIMILAR) * np.nanmin(errors)
+        near = near_best(errors)
         components = list(table.components([int(n) for n in cells[near]]).values())
         pairs = [metrics.agreement(A, B) for i, A in enumerate(components) for B in components[:i]]
         return np.array(pairs)
+
+
+def near_best(errors: Array) -> Array:
+    """Which relative errors are as good as the smallest; NaN is not."""
+    best = np.nanmin(errors)
+    return errors <= max((1 + SIMILAR) * best, best + CLOSE)
 
 
 def wilson(values: Array) -> tuple[float, float, float]:

@@ -53,6 +53,8 @@ def observe(
     prepared = trial.data.apply(loaded)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # an overflow ends the run as "diverged"
+        began = time.process_time()
         run = trial.run(prepared, go_on)
+        spent = time.process_time() - began
     U, V, _, _ = run.factors()
-    return Outcome(trial, prepared, run, U, V)
+    return Outcome(trial, prepared, run, U, V, spent)

@@ -17,14 +17,20 @@ from playwright.sync_api import sync_playwright
 
 from semf_core.datasets import Swimmer
 from semf_core.model import ModelSpec
+from semf_core.runs.folder import RunFolder
 from semf_core.service import RunHandle, Service
 from semf_core.sets import Nonnegative
+from semf_core.snapshots.gathering import Story, gather
+from semf_core.snapshots.label import Label
+from semf_core.snapshots.recording import record
+from semf_core.snapshots.store import SnapshotHandle, SnapshotStore
 from semf_core.solvers import ADMM, Limits
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
 PATIENCE = 30_000
+SHORT = ModelSpec(Swimmer(), 9, (Nonnegative(),), (Nonnegative(),), ADMM(), Limits(max_iter=60, tol=0), title="Nine parts")
 ENDLESS = ModelSpec(
     Swimmer(), 17, (Nonnegative(),), (Nonnegative(),), ADMM(), Limits(max_iter=5_000_000, tol=0), title="Endless Swimmer"
 )
@@ -134,4 +140,15 @@ def make_run(home: Path, spec: ModelSpec = ENDLESS) -> RunHandle:
     other = Service(home, max_running=1)
     handle = other.start(spec, paused=True)
     other.close()
+    return handle
+
+
+def make_snapshot(home: Path, folder: Path, label: Label, published: bool = False) -> SnapshotHandle:
+    """A snapshot of a short run, put into the store of a server that runs."""
+    dataset = record(SHORT, RunFolder(folder)).dataset
+    store = SnapshotStore(home)
+    handle = store.add(gather(RunFolder(folder), dataset, label, Story(1.7e9)))
+    if published:
+        store.publish(handle.id, True)
+    store.close()
     return handle

@@ -134,15 +134,21 @@ def test_reload_and_a_second_browser(server, visit):
     assert handle.id not in other.url
 
 
-def test_a_killed_worker_is_reported_in_words(server, visit):
-    _, page = open_and_resume(server, visit)
+def test_a_killed_worker_is_reported_in_words_and_everybody_sees_the_run_resumed(server, visit):
+    handle, page = open_and_resume(server, visit)
     page.wait_for_function(f"{POINTS} > 5")
+    viewer = visit(f"{server.url}/run?run={handle.id}")
+    state_is(viewer, "Running")
     for worker in server.workers():
         os.kill(worker, signal.SIGKILL)
     state_is(page, "Failed")
     words = page.locator(".semf-state").text_content()
     assert "Traceback" not in words and "iterations are kept" in words
+    state_is(viewer, "Failed")
+    assert viewer.locator(".semf-follow").inner_text().strip() == "Last recorded factors"
     enabled(page, "Resume")
+    press(page, "Resume")
+    state_is(viewer, "Running")
 
 
 def test_hover_and_click_on_a_basis_image(server, visit):

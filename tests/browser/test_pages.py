@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.conftest import make_run
+from semf_core.snapshots.label import Label
+from tests.browser.conftest import make_run, make_snapshot
 
-PAGES = {"": "Home", "data": "Data", "model": "Model", "run": "Run"}
+PAGES = {"": "Home", "data": "Data", "model": "Model", "run": "Run", "snapshots": "Snapshots"}
 
 
 def settled(page):
@@ -19,7 +20,7 @@ def settled(page):
 
 def test_cold_links_open_their_pages(fresh_server, visit):
     """The very first visit to a server is to a page deep inside; every link works in a browser that knows nothing."""
-    for path in ("run", "model", "data", ""):
+    for path in ("run", "snapshots", "model", "data", ""):
         page = visit(f"{fresh_server.url}/{path}")
         page.wait_for_selector("h1")
         page.wait_for_function(f"document.title === '{PAGES[path]} · SeMF Studio'")
@@ -30,25 +31,60 @@ def test_cold_links_open_their_pages(fresh_server, visit):
         page.context.close()
 
 
-@pytest.mark.parametrize("name", ["home", "data", "model", "run"])
-def test_both_themes_for_everybody_and_on_a_phone(server, visit, name):
-    handle = make_run(server.home) if name == "run" else None
-    path = {"home": "", "run": f"run?run={handle.id}&key={handle.key}" if handle else ""}.get(name, name)
+def refuse_a_file(page, server):
+    page.get_by_text("Upload", exact=True).first.click()
+    page.locator("input[type=file]").set_input_files({"name": "words.csv", "mimeType": "text/csv", "buffer": b"red,blue\n"})
+    page.get_by_role("alert").first.wait_for()
+
+
+def open_everything(page, server):
+    for title in ("Options of", "Limits:", "This model as", "Preview the projection of X", "Preview the projection of Y"):
+        page.get_by_text(title).first.click()
+    page.get_by_role("img", name="X after the projection").wait_for()
+    page.get_by_role("img", name="Y after the projection").wait_for()
+
+
+def follow_a_dead_link(page, server):
+    page.goto(f"{server.url}/run?run=nonsense")
+    page.get_by_role("alert").first.wait_for()
+    page.get_by_text("Build a model").first.wait_for()
+
+
+UNFOLD = {"data": refuse_a_file, "model": open_everything, "run": follow_a_dead_link}
+"""What a page shows only after somebody has done something."""
+
+
+@pytest.mark.parametrize("name", ["home", "data", "model", "run", "snapshots", "snapshot"])
+def test_both_themes_for_everybody_and_on_a_phone(server, visit, name, tmp_path):
+    path = {"home": ""}.get(name, name)
+    if name == "run":
+        handle = make_run(server.home)
+        path = f"run?run={handle.id}&key={handle.key}"
+    elif name.startswith("snapshot"):
+        shown = make_snapshot(server.home, tmp_path, Label("For everybody", "swimmer, nine", "A note"), published=True)
+        path = "snapshots" if name == "snapshots" else f"snapshots?snapshot={shown.id}&key={shown.key}"
     page = visit(f"{server.url}/{path}")
     settled(page)
-    live = name in {"home", "run"}
+    live = name in {"home", "run", "snapshot"}
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         if live:
             page.wait_for_selector(f'.semf-live[data-drawn="yes"][data-theme="{scheme}"]')
         page.wait_for_timeout(800)
         assert serious(page) == [], scheme
+    if name in UNFOLD:
+        UNFOLD[name](page, server)
+        settled(page)
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_timeout(500)
+            assert serious(page) == [], scheme
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_timeout(800)
     assert too_wide(page) == []
     assert page.evaluate("[...document.querySelectorAll('.stMain img')].every(i => i.alt)")
-    if live:
-        page.wait_for_function("document.querySelector('.semf-chart-text').textContent.length > 20" if name == "home" else "true")
+    if name == "home":
+        page.wait_for_function("document.querySelector('.semf-chart-text').textContent.length > 20")
 
 
 def serious(page):

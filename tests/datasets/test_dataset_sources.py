@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json
 import socket
+from types import SimpleNamespace
+from urllib.error import URLError
 
 import numpy as np
 import pytest
 
-from semf_core.datasets import DATASETS, Digits, Faces, Genes, NoisyDictionary, Paatero, Patches, SparseCodes
+from semf_core.datasets import DATASETS, Digits, Faces, Genes, NoisyDictionary, Paatero, Patches, SparseCodes, Titles
 from semf_core.datasets.pictures import IMAGES, grey_picture
 from semf_core.metrics import frobenius_norm, hoyer_sparseness, snr_db
 from semf_core.parameters import InvalidInput, params_of
 
-BUILT_IN = [cls for cls in DATASETS if cls.name not in {"file", "upload"}]
+BUILT_IN = [cls for cls in DATASETS if cls.built_in]
 
 
 @pytest.fixture(autouse=True)
@@ -165,3 +167,26 @@ def test_file_source_passes_every_choice_on(tmp_path):
     d = source.load()
     np.testing.assert_allclose(d.data, M.T / 12)
     assert d.image_shape == (2, 2)
+
+
+def test_titles_are_counts_of_terms_with_a_subject_each():
+    dataset = Titles().load()
+    counts = dataset.data.toarray()
+    assert dataset.shape == (53, 48) and set(np.unique(counts)) <= {0, 1, 2}
+    assert (np.count_nonzero(counts, axis=1) >= 2).all() and counts.any(axis=0).all()
+    assert sorted(set(dataset.labels)) == ["garden", "kitchen", "music", "sky"]
+    assert Titles(least=1).load().shape[0] > 53 > Titles(least=3).load().shape[0]
+
+
+def test_olivetti_faces_are_fetched_or_refused_in_words(monkeypatch):
+    bunch = SimpleNamespace(data=np.full((400, 4096), 0.5, np.float32), target=np.repeat(np.arange(40), 10))
+    monkeypatch.setattr("sklearn.datasets.fetch_olivetti_faces", lambda: bunch)
+    dataset = DATASETS.parse("olivetti").load()
+    assert dataset.shape == (4096, 400) and dataset.image_shape == (64, 64) and len(dataset.labels) == 400
+
+    def no_network():
+        raise URLError("no route")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_olivetti_faces", no_network)
+    with pytest.raises(InvalidInput, match="could not be fetched"):
+        DATASETS.parse("olivetti").load()

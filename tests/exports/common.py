@@ -46,7 +46,8 @@ def recorded(path: Path, spec: ModelSpec = SMALL, finish: bool = True) -> RunFol
 def hostile(folder: RunFolder, spec: ModelSpec = SMALL) -> RunFolder:
     """The same run with texts that try to break out of wherever they are put."""
     folder.write_spec(replace(spec, title=HOSTILE, watch=HOSTILE))
-    write_json(folder.meta, {"title": HOSTILE, "created": 1.7e9})
+    write_json(folder.meta, {"title": "of the run", "created": 1.7e9, "note": "of the recorder"})
+    write_json(folder.about, {"title": HOSTILE, "tags": HOSTILE, "note": HOSTILE})
     with open(folder.event_log, "a", encoding="utf-8") as file:
         file.write('{"iteration": 7, "kind": "</script>", "text": "=1+1 </script><img src=x onerror=alert(1)>"}\n')
     return folder

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from semf_core.exports import EXPORTS, available, thumbnail
+from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
 from semf_core.runs.outcome import read_outcome
-from semf_core.solvers import ADMM, COLUMNS
+from semf_core.solvers import ADMM, COLUMNS, SOLVERS
 from tests.exports.common import hostile, hostile_dataset, recorded, without_keyframes
 from tests.exports.readers import READERS, read_picture, read_zip
 
@@ -58,6 +61,16 @@ def test_a_run_that_has_not_begun(tmp_path, dataset):
     for name in ("gif", "npz", "basis-svg"):
         with pytest.raises(InvalidInput):
             EXPORTS[name].make(folder, dataset)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_a_run_that_diverged(copy, dataset, name):
+    rows = copy.rows().copy()
+    rows[3:6, :6], rows[-1, :6] = np.nan, np.inf
+    copy.scalars.write_bytes(rows.tobytes())
+    stored = json.loads(copy.result.read_text()) | {"residual_uv": np.nan, "residual_xy": np.inf, "stop_reason": "diverged"}
+    copy.result.write_text(json.dumps(stored))
+    assert opened(name, copy, dataset) is not None
 
 
 def test_data_of_another_shape_is_refused(finished, dataset):
@@ -112,7 +125,7 @@ def test_the_thumbnail_is_small(finished, dataset):
 
 
 def test_an_algorithm_that_does_not_split_has_neither_penalties_nor_gaps(monkeypatch, finished, dataset):
-    monkeypatch.setattr(ADMM, "splits", False, raising=False)
+    monkeypatch.setattr(ADMM, "splits", False)
     offered = available(finished)
     assert set(EXPORTS) - set(offered) == {f"{name}-{form}" for name in ("penalties", "gaps") for form in ("png", "svg")}
     with pytest.raises(InvalidInput, match="does not split"):
@@ -123,3 +136,15 @@ def test_an_algorithm_that_does_not_split_has_neither_penalties_nor_gaps(monkeyp
     assert set(opened("npz", finished, dataset)) == {"U", "V", "history", "columns", "model"}
     page = opened("html", finished, dataset)
     assert "‖X−U‖" not in page.text and "X, Y free" not in page.text and "XY" not in page.text.replace("M − XY", "")
+
+
+@pytest.mark.parametrize("solver", [cls.name for cls in SOLVERS])
+def test_the_report_of_every_algorithm(tmp_path, solver):
+    values = {"dataset": {"name": "digits"}, "rank": 4, "solver": {"name": solver}, "limits": {"max_iter": 3}}
+    spec = ModelSpec.from_dict(values)
+    folder, dataset = recorded(tmp_path / "run", spec), spec.dataset.load()
+    page = opened("html", folder, dataset)
+    assert spec.solver.title in page.text and spec.solver.enforces in page.text
+    assert "does not belong to this model" not in page.text
+    assert ("‖X−U‖" in page.text) is spec.solver.splits
+    assert f"{{{spec.solver.reference}," in opened("bibtex", folder, None)

@@ -24,9 +24,12 @@ from semf_core.snapshots.keyframes import FACTORS, thinned
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.laying import lay_out
 from semf_core.snapshots.recording import record
-from semf_core.solvers import SOLVERS
+from semf_core.snapshots.reproduce import reproduce
+from semf_core.solvers import SOLVERS, Limits
 from tests.runs.common import tiny
 from tests.snapshots.conftest import CREATED
+from tests.solvers.test_protocol import LABELS
+from tests.solvers.test_protocol import data as solver_data
 
 
 def reread(content):
@@ -111,12 +114,16 @@ def test_neither_an_upload_id_nor_a_path_is_told(tmp_path, dataset):
 
 
 @pytest.mark.parametrize("cls", list(SOLVERS), ids=lambda c: c.name)
-def test_every_solver_can_be_saved(cls, tmp_path):
-    values = tiny(max_iter=4).to_dict() | {"solver": {"name": cls.name}, "x": [], "y": []}
-    spec = ModelSpec.from_dict(values)
-    record(spec, RunFolder(tmp_path))
-    content = gather(RunFolder(tmp_path), spec.dataset.load(), Label(), Story(CREATED))
-    assert reread(content).spec == spec
+def test_every_solver_can_be_saved_and_run_again(cls, tmp_path):
+    np.savez(tmp_path / "m.npz", data=solver_data(), labels=LABELS)
+    spec = ModelSpec(FileSource(path=str(tmp_path / "m.npz")), 4, solver=cls(), limits=Limits(max_iter=4, tol=0))
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    dataset = record(spec, folder).dataset
+    back = reread(gather(folder, dataset, Label(), Story(CREATED)))
+    assert back.spec.solver == spec.solver and reproduce(back, dataset).exact
+    lay_out(back, RunFolder(tmp_path))
+    assert read_outcome(RunFolder(tmp_path)).certificate.to_dict() == read_outcome(folder).certificate.to_dict()
 
 
 @pytest.mark.parametrize("cls", list(SETS), ids=lambda c: c.name)

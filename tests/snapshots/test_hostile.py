@@ -127,6 +127,13 @@ def test_histories_that_are_not_finite(content, column, bad):
     assert "history" in text
 
 
+@pytest.mark.parametrize("case", [-1, 0.5, 99])
+def test_decisions_that_algorithm_2_does_not_know(content, case):
+    table = content.history.copy()
+    table[3, COLUMNS.index("case")] = case
+    assert "Algorithm 2" in refusal(snapshot_bytes(replace(content, history=table)))
+
+
 def test_times_that_go_back(content):
     table = content.history.copy()
     table[5, COLUMNS.index("seconds")] = 1e9

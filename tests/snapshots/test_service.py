@@ -48,6 +48,12 @@ def test_a_snapshot_reads_like_the_run(service):
     assert service.gallery.card(saved.id).label == Label("Mine", "a, b", "note")
     assert service.save(handle.id).id != saved.id
     assert service.gallery.file(saved.id)[0] == "mine.semf"
+    service.gallery.relabel(saved.id, saved.key, Label("Renamed <b>"))
+    name, media, data = service.export(saved.id, "html")
+    assert (name, media) == ("renamed-b.html", "text/html") and b"Renamed &lt;b&gt;" in data and b"Renamed <b>" not in data
+    assert service.export(handle.id, "npz")[2] and {e.name for e in service.exports(saved.id)} >= {"html", "gif", "npz"}
+    with pytest.raises(InvalidInput, match="no 'exe'"):
+        service.export(saved.id, "exe")
 
 
 def test_nothing_controls_a_snapshot(service):
@@ -101,7 +107,7 @@ def test_a_finished_one_gives_its_factors_to_a_new_run(service):
     handle = service.start(tiny(max_iter=20))
     wait_for_state(service, handle.id, "finished")
     more = service.continue_from(service.save(handle.id).id)
-    wait_for_state(service, more.id, "paused")
+    wait_for(lambda: service.events(more.id))
     assert service.status(more.id).iterations == 0 and service.events(more.id)[0].kind == "fork"
     service.step(more.id, more.key, 3)
     wait_for(lambda: service.status(more.id).iterations == 3)
@@ -188,6 +194,13 @@ def test_reading_only(make_service, spec):
     finally:
         reader.close()
     assert {p: p.stat().st_mtime_ns for p in writer.home.rglob("*")} == before
+
+
+def test_reading_only_where_there_is_nothing(tmp_path):
+    reader = Service(tmp_path / "nothing", read_only=True)
+    assert reader.demo_run(preset_names()[0]) is None and reader.gallery.page([]).total == 0
+    reader.close()
+    assert not (tmp_path / "nothing").exists()
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1", True), ("true", True), ("0", False), ("", False)])

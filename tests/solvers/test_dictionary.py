@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.decomposition import MiniBatchDictionaryLearning, sparse_encode
 from sklearn.linear_model import orthogonal_mp_gram
 
 from semf_core import factorize, metrics
 from semf_core.datasets import NoisyDictionary
 from semf_core.parameters import InvalidInput
 from semf_core.problem import make_problem
-from semf_core.solvers import KSVD, Limits, OptimalDirections, OrthonormalDictionary, Run
+from semf_core.solvers import KSVD, Limits, OnlineDictionary, OptimalDirections, OrthonormalDictionary, Run
 from semf_core.solvers.ksvd import least_squares_atoms, rank_one_sweep, refreshed
 from semf_core.solvers.omp import batch_omp
+from semf_core.solvers.online import descend
 
 CODED = (KSVD, OptimalDirections)
 
@@ -153,7 +155,43 @@ def test_recovers_a_planted_orthonormal_dictionary():
     assert metrics.recovered_atoms(Q, result.U, 1e-6) == 20
 
 
-@pytest.mark.parametrize("cls", [*CODED, OrthonormalDictionary])
+def test_online_descent_lowers_the_fit_of_all_batches():
+    Dt, signals, codes = coded(6)
+    V = codes.dense(12)
+    before = np.square(signals - V.T @ Dt).sum()
+    for _ in range(3):
+        descend(Dt, V @ V.T, V @ signals)
+        after = np.square(signals - V.T @ Dt).sum()
+        assert after < before
+        before = after
+    np.testing.assert_allclose(np.linalg.norm(Dt, axis=1), 1)
+
+
+def test_online_learning_with_pursuit_recovers_the_dictionary():
+    dataset = NoisyDictionary(samples=1000).load()
+    result = factorize(dataset.data, 50, solver=OnlineDictionary(coding="pursuit", k=3, batch=100), max_iter=40)
+    assert metrics.recovered_atoms(dataset.parts, result.U) >= 40
+    assert np.count_nonzero(result.V, axis=0).max() <= 3
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_online_learning_with_lasso_is_as_good_as_scikit_learns():
+    M = NoisyDictionary(rows=10, atoms=15, samples=200).load().data
+    solver = OnlineDictionary(batch=50)
+    run = Run(make_problem(M, 15, solver=solver), solver, Limits(max_iter=10, tol=0)).finish()
+    weight = 0.1 * np.linalg.norm(M, axis=0).mean()
+    U, V, _, _ = run.factors(best=False)
+    assert solver.cost(run.problem, run.state) == pytest.approx(0.5 * np.linalg.norm(M - U @ V) ** 2 + weight * np.abs(V).sum())
+    np.testing.assert_allclose(V, sparse_encode(M.T, U.T, algorithm="lasso_cd", alpha=weight).T, atol=1e-6)
+    theirs = MiniBatchDictionaryLearning(15, alpha=weight, max_iter=10, batch_size=50, fit_algorithm="cd", random_state=0).fit(
+        M.T
+    )
+    codes = sparse_encode(M.T, theirs.components_, algorithm="lasso_cd", alpha=weight)
+    cost = 0.5 * np.linalg.norm(M.T - codes @ theirs.components_) ** 2 + weight * np.abs(codes).sum()
+    assert solver.cost(run.problem, run.state) <= 1.02 * cost
+
+
+@pytest.mark.parametrize("cls", [*CODED, OnlineDictionary, OrthonormalDictionary])
 def test_more_nonzeros_than_atoms_are_refused(cls):
     with pytest.raises(InvalidInput, match="over 4 atoms has at most 4 nonzeros"):
         make_problem(np.ones((6, 9)), 4, solver=cls(k=5))

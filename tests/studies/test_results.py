@@ -14,7 +14,7 @@ from semf_core.studies.atlas import atlas_of, make_atlas
 from semf_core.studies.best import best_settings
 from semf_core.studies.choice import choose
 from semf_core.studies.execution import LocalExecutor
-from semf_core.studies.views import VIEWS, quartiles, standard_error, wilson
+from semf_core.studies.views import VIEWS, near_best, quartiles, standard_error, wilson
 
 from .common import BASE, small
 
@@ -94,6 +94,11 @@ def test_intervals():
     assert (mean, low, high) == pytest.approx((2, 1, 3))
 
 
+def test_near_the_best_is_relative_and_absolute():
+    assert near_best(np.array([0.2, 0.209, 0.22, np.nan])).tolist() == [True, True, False, False]
+    assert near_best(np.array([1e-7, 1e-3, 0.01])).tolist() == [True, True, False]
+
+
 def test_the_atlas_finds_the_solutions_that_were_planted():
     rng = np.random.default_rng(0)
     one, two = np.abs(rng.standard_normal((2, 40, 3)))
@@ -119,7 +124,7 @@ def test_the_atlas_of_a_real_study(tmp_path):
     assert atlas is not None and len(atlas.runs) == 3 and atlas.columns.shape == (3, 4)
     assert np.all(np.diff([s.error for s in atlas.solutions]) >= 0)
     stability = VIEWS.build({"name": "stability", "measure": "relative_error", "x": "rank"}).draw(store.table()).series[0]
-    near = [n for n in (3, 4, 5) if atlas.errors[n - 3] <= 1.05 * atlas.errors.min()]
+    near = [n for n in (3, 4, 5) if near_best(atlas.errors)[n - 3]]
     pairs = [agreement(a, b) for a, b in combinations(store.components(near).values(), 2)]
     assert stability.middle[1] == pytest.approx(np.mean(pairs) if pairs else np.nan, nan_ok=True)
 

@@ -67,6 +67,19 @@ def test_any_part_of_a_trial_can_vary():
     assert Trial.from_dict(changed(form, "preset", "dictionary")).model.rank == 50
 
 
+def test_algorithms_with_options_of_their_own_share_an_axis():
+    axes = [
+        {"name": "algorithm", "path": "solver", "values": [{"name": "semf"}, {"name": "ksvd"}]},
+        {"name": "k", "paths": ["y.0.k", "solver:ksvd.k"], "values": [[1, 1], [2, 2]]},
+    ]
+    semf, ksvd = (small(axes=axes, views=[]).cell(n).trial.model for n in (1, 3))
+    assert semf.y[0].k == 2 and ksvd.solver.k == 2
+    assert ksvd.x == ksvd.y == ()  # it has its own
+    shares = axis_from_dict({"paths": ["x.0.k", "solver:nmf-l0.share"], "shares": [0.25]})
+    assert shares.counted(8, 30).values == ((2, 0.25),)
+    assert axis_from_dict(shares.to_dict()) == shares
+
+
 @pytest.mark.parametrize(
     "axis",
     [
@@ -100,6 +113,7 @@ def test_bad_axes_are_refused_in_words(axis):
         {"measures": [{"name": "success", "of": "relative_error"}]},
         {"measures": []},
         {"keep": ["everything"]},
+        {"axes": [{"name": "seconds", "path": "rank", "values": [3]}], "views": []},
         {"colour": "red"},
         {"sizes": {"quick": {"axes": {"nothing": {"values": [1]}}}}},
         {"axes": [{"path": "seed", "range": [0, 2]}, {"path": "preset", "values": ["dictionary"]}], "views": []},

@@ -61,7 +61,7 @@ class Report {
       const label = document.createElement("span");
       label.className = "tile";
       label.setAttribute("aria-hidden", "true");
-      label.textContent = column;
+      label.textContent = column + 1; // counted from 1, as in the formulas
       Object.assign(label.style, { left: `${left}%`, top: `${top}%`, width: `${width}%`, height: `${height}%` });
       place.append(label);
     }

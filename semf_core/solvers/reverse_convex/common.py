@@ -10,13 +10,16 @@ import numpy as np
 from semf_core.parameters import InvalidInput, param
 from semf_core.sets import Nonnegative, Sparseness, StructureSet
 from semf_core.sets.base import latex_number
-from semf_core.solvers.base import NEEDS, Array, Problem, Sets, State
+from semf_core.solvers.base import NEEDS, Array, Problem, Sets, Solver, State
 from semf_core.solvers.direct import Direct, Factors, given_or_random
 from semf_core.solvers.reverse_convex.geometry import Band
 from semf_core.solvers.reverse_convex.half import Half, Labels, Quadratic, quadratic_for
 
 NARROWEST = 1e-3
 """The bounds must be this far apart: the programs need room between them."""
+
+LARGEST = 4_000_000
+"""Nonzeros of the quadratic part of a program: about a gigabyte is needed to factorize it with its cones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,21 @@ class Alternating(Direct):
     def weights(self) -> tuple[float, float]:
         """What the sparseness of a column of X and of a row of Y is worth, in ‖M‖²."""
         return 0.0, 0.0
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        size = max(problem.matrix.shape) * problem.rank * (problem.rank + 1) // 2
+        if size > LARGEST:
+            raise InvalidInput(
+                "rank",
+                f"{self.title} would have to solve cone programs with {size:,} nonzeros, and {LARGEST:,} is the limit; "
+                "ask for fewer components, take fewer rows and columns, or use NMFsc",
+            )
+
+    def retuned(self, problem: Problem, state: State, before: Solver) -> State:
+        """The programs are made anew: they hold bounds and weights."""
+        state.scratch.pop("halves", None)
+        return state
 
     def labels(self, problem: Problem) -> Labels | None:
         """The classes and how near their samples must stay, where that is asked for."""

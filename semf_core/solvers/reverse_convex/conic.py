@@ -8,6 +8,7 @@ The programs of one factor have the same nonzeros at every iteration; only the n
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,7 +23,8 @@ CONES = {
     "second-order": clarabel.SecondOrderConeT,
 }
 """The second-order cone holds its bound first: (t, x) with ‖x‖₂ ≤ t."""
-USABLE = frozenset(("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations"))
+SOLVED = frozenset(("Solved", "AlmostSolved"))
+USABLE = SOLVED | {"InsufficientProgress", "MaxIterations"}
 """Outcomes with a point that can be made exactly feasible; what becomes of it is checked by the caller."""
 
 
@@ -50,6 +52,8 @@ class Program:
         self._form: tuple[Array, ...] = ()
         self._cones: tuple[tuple[str, int], ...] = ()
         self.solves = 0
+        self.seconds = 0.0
+        """Spent in Clarabel."""
 
     def solve(self, P: Entries, q: Array, parts: Sequence[Part]) -> Array:
         """A minimiser; P holds the upper triangle."""
@@ -57,19 +61,27 @@ class Program:
         form = (P.rows, P.columns, A.rows, A.columns)
         if self._solver is None or cones != self._cones or not all(map(np.array_equal, form, self._form)):
             self._order = np.lexsort((P.rows, P.columns)), np.lexsort((A.rows, A.columns))
-            Pc, Ac = _by_columns(P, self._order[0], len(q), len(q)), _by_columns(A, self._order[1], len(b), len(q))
-            made = [CONES[kind](size) for kind, size in cones]
-            self._solver = clarabel.DefaultSolver(Pc, q, Ac, b, made, _settings())
             self._form, self._cones = form, cones
+            self._solver = self._made(P, q, A, b)
         else:
             in_p, in_a = self._order
             self._solver.update(P=P.values[in_p], q=q, A=A.values[in_a], b=b)
-        self.solves += 1
+        began = time.perf_counter()
         solution = self._solver.solve()
+        if str(solution.status) not in SOLVED:
+            solution = self._made(P, q, A, b, scaling=True).solve()
+        self.seconds += time.perf_counter() - began
+        self.solves += 1
         x = np.array(solution.x)
         if str(solution.status) not in USABLE or not np.isfinite(x).all():
             raise ArithmeticError(f"the conic solver gave up ({solution.status})")
         return x
+
+    def _made(self, P: Entries, q: Array, A: Entries, b: Array, scaling: bool = False) -> clarabel.DefaultSolver:
+        in_p, in_a = self._order
+        matrices = _by_columns(P, in_p, len(q), len(q)), _by_columns(A, in_a, len(b), len(q))
+        cones = [CONES[kind](size) for kind, size in self._cones]
+        return clarabel.DefaultSolver(matrices[0], q, matrices[1], b, cones, _settings(scaling))
 
 
 def _by_columns(M: Entries, order: Array, rows: int, columns: int) -> sparse.csc_matrix:
@@ -88,11 +100,16 @@ def _stacked(parts: Sequence[Part]) -> tuple[Entries, Array, tuple[tuple[str, in
     return entries, np.concatenate([part.b for part in parts]), tuple(cone for part in parts for cone in part.cones)
 
 
-def _settings() -> clarabel.DefaultSettings:
-    """Quiet and repeatable: presolve would forbid new numbers, and scaling would depend on the first ones."""
+def _settings(scaling: bool) -> clarabel.DefaultSettings:
+    """Quiet and repeatable: presolve would forbid new numbers, and scaling would depend on the first ones.
+
+    The programs come scaled. Scaling of the solver's own is for a second attempt. Steps that stop a
+    little shorter of the boundary keep large cones accurate to the end.
+    """
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.presolve_enable = False
-    settings.equilibrate_enable = False
+    settings.equilibrate_enable = scaling
     settings.max_threads = 1
+    settings.max_step_fraction = 0.95
     return settings

@@ -47,7 +47,7 @@ class Band:
         return H.sum(axis=1) < (1 - TOLERANCE) * self.least * np.linalg.norm(H, axis=1)
 
     def normals(self, H: Array, descent: Array) -> Array:
-        """t_k: normals of C(low) at π(H_k), pointing out of it.
+        """t_k: unit normals of C(low) at π(H_k), pointing out of it.
 
         The nearest nonnegative boundary point of direction u has the normal c·u − e, and for every x
 
@@ -58,7 +58,8 @@ class Band:
         """
         empty = np.logical_not(H.any(axis=1))
         chosen: Array = np.where(empty[:, None], descent, H)
-        return self.most * sparse_opt(chosen.T, self.most).T - 1
+        outward = self.most * sparse_opt(chosen.T, self.most).T - 1
+        return outward / np.linalg.norm(outward, axis=1, keepdims=True)
 
     def clearance(self, H: Array) -> Array:
         """The distance of every row from C(low), for rows outside of it."""

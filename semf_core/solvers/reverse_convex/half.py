@@ -37,18 +37,24 @@ class Quadratic:
     """Which rows have any effect: those whose partner in the other factor is not zero."""
     scale: float
     """f here times this is f in the units of the data, apart from a constant."""
+    ridge: float = 0.0
+    """ρ of the term ρ‖H‖², which is ρ Σ_k ‖X_k‖²‖Y_k‖² in the units of the data."""
 
     def value(self, H: Array) -> float:
         difference = self.R @ (self.signs * H) - self.T
-        return float(np.vdot(difference, difference))
+        return float(np.vdot(difference, difference)) + self.ridge * float(np.vdot(H, H))
 
     def gradient(self, H: Array) -> Array:
-        return 2 * self.signs * (self.R.T @ (self.R @ (self.signs * H) - self.T))
+        return 2 * self.signs * (self.R.T @ (self.R @ (self.signs * H) - self.T)) + 2 * self.ridge * H
+
+    def gram(self) -> Array:
+        G: Array = self.R.T @ self.R + (RIDGE + self.ridge) * np.eye(self.R.shape[1])
+        return G
 
     def objective(self, index: Array, size: int) -> tuple[Entries, Array]:
         """P (upper triangle) and q: H's columns do not meet, so P has r(r+1)/2 nonzeros for each of them."""
         k, j = np.triu_indices(len(index))
-        G = self.R.T @ self.R + RIDGE * np.eye(len(index))
+        G = self.gram()
         P = Entries(index[k].ravel(), index[j].ravel(), (2 * G[k, j][:, None] * self.signs[k] * self.signs[j]).ravel())
         q = np.zeros(size)
         q[index] = -2 * self.signs * (self.R.T @ self.T)
@@ -72,7 +78,7 @@ def quadratic_for(problem: Problem, other: Array, axis: int) -> Quadratic:
     Q, R = np.linalg.qr((other / norms[:, None]).T)
     Qt = np.ascontiguousarray(Q.T, dtype=M.dtype)
     product = M.right(Qt, Qt) if axis == 0 else M.left(Qt, Qt, Qt)
-    size = max(float(np.linalg.norm(product)) / np.sqrt(product.size), np.finfo(float).tiny)
+    size = float(np.linalg.norm(product)) / np.sqrt(product.size) or 1.0
     signs = np.ones((len(other), product.shape[1]))
     return Quadratic(R, product.astype(float) / size, signs, size / norms, alive, size**2)
 
@@ -95,6 +101,11 @@ class Half:
     def solves(self) -> int:
         """Conic programs solved so far."""
         return sum(program.solves for program in self._programs.values())
+
+    @property
+    def seconds(self) -> float:
+        """Time spent in them by the conic solver."""
+        return sum(program.seconds for program in self._programs.values())
 
     def minimise(self, f: Quadratic, *extra: Part, kind: str, reward: Array | None = None) -> Array:
         """argmin f(H) − ⟨reward, H⟩ over H ≥ 0 in C(high), near its class means, and the extra parts.

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from semf_core.parameters import param
-from semf_core.solvers.base import SOLVERS, Problem, State
+from semf_core.solvers.base import SOLVERS, Problem, Solver, State
 from semf_core.solvers.direct import Factors
 from semf_core.solvers.reverse_convex.common import Supervised
 from semf_core.solvers.reverse_convex.conic import Array
@@ -45,8 +45,14 @@ class SparsityMax(Supervised):
 
     def _first(self, problem: Problem, state: State, other: Array, own: Array, axis: int) -> Array:
         f = quadratic_for(problem, other, axis)
-        new = from_scratch(self.half(problem, state, axis), f, own)
+        new, _ = from_scratch(self.half(problem, state, axis), f, own)
         return np.where(f.alive[:, None], new * f.units[:, None], own)
+
+    def retuned(self, problem: Problem, state: State, before: Solver) -> State:
+        state, p = super().retuned(problem, state, before), state.rank
+        if self.label_radius is None:
+            return state
+        return self._placed(problem, state, Factors(state.W[:p], self._first(problem, state, state.W[:p], state.Z[:p], 1)))
 
     def descend(self, half: Half, f: Quadratic, H: Array) -> Array:
         best = f.value(H)

@@ -8,18 +8,24 @@ from typing import ClassVar
 import numpy as np
 
 from semf_core.parameters import param
+from semf_core.sets.base import latex_number
 from semf_core.solvers.base import SOLVERS, Problem, State
 from semf_core.solvers.direct import Factors
 from semf_core.solvers.reverse_convex.common import Banded
 from semf_core.solvers.reverse_convex.conic import Array, Entries, Part, Program
-from semf_core.solvers.reverse_convex.half import RIDGE, Quadratic, quadratic_for
+from semf_core.solvers.reverse_convex.half import Quadratic, quadratic_for
 from semf_core.solvers.reverse_convex.relaxed import Rewarding
 
 
 @SOLVERS.register
 @dataclass(frozen=True, eq=False)
 class SparsePCA(Rewarding, Banded):
-    """sp(x) does not see signs (28): magnitudes as in the nonnegative case (29), signs of small entries by (31)."""
+    """sp(x) does not see signs (28): magnitudes as in the nonnegative case (29), signs of small entries by (31).
+
+    Without signs fixed, (6) has no solution: ever larger components with nearly the same few nonzeros
+    cancel one another and leave whatever the data needs. The price ρ Σ‖X_k‖²‖Y_k‖², which no exchange of
+    scale between the factors changes, rules that out.
+    """
 
     name: ClassVar[str] = "sparse-pca"
     title: ClassVar[str] = "Sparse PCA"
@@ -33,9 +39,16 @@ class SparsePCA(Rewarding, Banded):
         "number", 0.05, low=0, high=1, symbol=r"\epsilon", help="entries up to this share of the largest in their row may flip"
     )
 
+    ridge: float = param(
+        "number", 1e-3, low=0, high=1e6, symbol=r"\rho", help="price of large components that cancel one another, against ‖M−UV‖²"
+    )
+
     def objective(self) -> str:
+        size = rf" + {latex_number(self.ridge)} \sum_k \|U_k\|^2 \|V_{{k,:}}\|^2" if self.ridge else ""
         bounds = r",\; ".join(self.bounds_latex())
-        return rf"\min_{{U,V}}\ \|M-UV\|_F^2{self.rewards_latex()}" + (rf" \quad\text{{s.t.}}\quad {bounds}" if bounds else "")
+        return rf"\min_{{U,V}}\ \|M-UV\|_F^2{self.rewards_latex()}{size}" + (
+            rf" \quad\text{{s.t.}}\quad {bounds}" if bounds else ""
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         """Given factors, or a random Y and the X and Y that fit best in turn: their signs suit the data."""
@@ -46,6 +59,7 @@ class SparsePCA(Rewarding, Banded):
         return Factors(self.rectified(problem, Xt, 0), self.rectified(problem, Y, 1))
 
     def oriented(self, f: Quadratic, H: Array) -> Quadratic:
+        f = replace(f, ridge=self.ridge)
         signs = np.where(H < 0, -1.0, 1.0)
         size = self.small * np.abs(H).max(axis=1, keepdims=True)
         small = np.abs(H) <= size
@@ -53,6 +67,11 @@ class SparsePCA(Rewarding, Banded):
         if f.value(turned * np.abs(H)) > f.value(H):  # entries of some size stay; zeros may turn at no cost
             turned = np.where(H == 0, turned, signs)
         return replace(f, signs=turned)
+
+    def cost(self, problem: Problem, state: State) -> float:
+        p = state.rank
+        sizes = np.square(state.W[:p]).sum(axis=1) * np.square(state.Z[:p]).sum(axis=1)
+        return super().cost(problem, state) + self.ridge * float(sizes.sum())
 
 
 def _best_fit(f: Quadratic) -> Array:
@@ -71,7 +90,7 @@ def best_signs(f: Quadratic, H: Array, small: Array, size: Array) -> Array:
     place = np.full(H.shape, -1)
     place[small] = np.arange(np.count_nonzero(small))
     count = int(place.max()) + 1
-    G = f.R.T @ f.R + RIDGE * np.eye(len(H))
+    G = f.gram()
     k, j = np.triu_indices(len(H))
     pair, column = np.nonzero(small[k] & small[j])
     P = Entries(place[k[pair], column], place[j[pair], column], 2 * G[k, j][pair])

@@ -14,8 +14,11 @@ from semf_core.solvers.reverse_convex.conic import Array
 from semf_core.solvers.reverse_convex.half import Half, Quadratic
 
 
-def from_scratch(half: Half, f: Quadratic, H: Array) -> Array:
-    """Lines 1 and 3-8 of Table 1: (19) first, then (20) with ever more rows bound until all are sparse enough."""
+def from_scratch(half: Half, f: Quadratic, H: Array) -> tuple[Array, bool]:
+    """Lines 1 and 3-8 of Table 1: (19) first, then (20) with ever more rows bound until all are sparse enough.
+
+    Also says whether any row had to be bound: if none, the answer is the global optimum.
+    """
     active = np.zeros(len(H), dtype=bool)
     normals = np.zeros_like(H)
     H = half.beyond_planes(f, normals, active)
@@ -23,12 +26,14 @@ def from_scratch(half: Half, f: Quadratic, H: Array) -> Array:
         active |= dense
         normals[active] = half.band.normals(H, -f.gradient(H))[active]
         H = half.beyond_planes(f, normals, active)
-    return half.band.rectified(H)
+    return half.band.rectified(H), bool(active.any())
 
 
 def from_here(half: Half, f: Quadratic, H: Array, reward: Array | None = None) -> Array:
     """(20) with every row bound by the plane at π(H): H itself is feasible there, so f cannot rise."""
-    return half.band.rectified(half.beyond_planes(f, half.band.normals(H, -f.gradient(H)), np.ones(len(H), dtype=bool), reward))
+    every = np.full(len(H), half.band.low > 0)
+    normals = half.band.normals(H, -f.gradient(H)) if every.any() else np.zeros_like(H)
+    return half.band.rectified(half.beyond_planes(f, normals, every, reward))
 
 
 @SOLVERS.register
@@ -45,9 +50,9 @@ class TangentPlane(Supervised):
     fresh: bool = param("boolean", True, help="begin each turn without lower bounds, as in Table 1; otherwise where it is")
 
     def descend(self, half: Half, f: Quadratic, H: Array) -> Array:
-        H = from_scratch(half, f, H) if self.fresh else from_here(half, f, H)
+        H, bound = from_scratch(half, f, H) if self.fresh else (from_here(half, f, H), half.band.low > 0)
         before = f.value(H)
-        for _ in range(self.rounds - 1 if half.band.low > 0 else 0):
+        for _ in range(self.rounds - 1 if bound else 0):
             H = from_here(half, f, H)
             now = f.value(H)
             if before - now <= self.epsilon * before:

@@ -26,6 +26,7 @@ class Outcome:
     run: Run
     U: Array
     V: Array
+    cpu_seconds: float = 0.0
 
     @property
     def norm(self) -> float:
@@ -47,6 +48,8 @@ class Measure(Parametrized):
     """"low" or "high", where one of them is."""
     yes_no: ClassVar[bool] = False
     """0 or 1: drawn as a rate."""
+    orders: ClassVar[bool] = False
+    """May differ by orders of magnitude: a logarithmic axis may be drawn."""
 
     @property
     def key(self) -> str:

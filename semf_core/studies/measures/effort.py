@@ -24,9 +24,22 @@ class Seconds(Measure):
     """Time inside the algorithm."""
 
     name, title, unit, better = "seconds", "Time", "s", "low"
+    orders = True
 
     def value(self, outcome: Outcome) -> float | None:
         return outcome.run.seconds
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
+class ProcessorSeconds(Measure):
+    """Processor time of the run, which other programs on the machine do not lengthen."""
+
+    name, title, unit, better = "cpu_seconds", "Processor time", "s", "low"
+    orders = True
+
+    def value(self, outcome: Outcome) -> float | None:
+        return outcome.cpu_seconds
 
 
 @MEASURES.register

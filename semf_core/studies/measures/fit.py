@@ -16,6 +16,7 @@ class RelativeError(Measure):
     """‖M − UV‖ / ‖M‖ over the entries that were shown."""
 
     name, title, better = "relative_error", "Relative error", "low"
+    orders = True
 
     def value(self, outcome: Outcome) -> float | None:
         return metrics.relative_error(outcome.norm, outcome.run.best_uv)
@@ -38,6 +39,7 @@ class Rmse(Measure):
     """‖M − UV‖ / √(mn) (SeMF §4.1)."""
 
     name, title, better = "rmse", "RMSE of UV", "low"
+    orders = True
 
     def value(self, outcome: Outcome) -> float | None:
         return metrics.rmse(outcome.run.best_uv, outcome.entries)
@@ -49,6 +51,7 @@ class RmseFree(Measure):
     """‖M − XY‖ / √(mn) of the last iteration: the quantity of SeMF §4.1, whose factors need not be feasible."""
 
     name, title, better = "rmse_xy", "RMSE of XY", "low"
+    orders = True
 
     def value(self, outcome: Outcome) -> float | None:
         return metrics.rmse(outcome.run.history.last("residual_xy"), outcome.entries)
@@ -60,6 +63,7 @@ class SquaredError(Measure):
     """‖M − UV‖², as in Table 3 of the reverse-convex paper."""
 
     name, title, better = "squared_error", "Squared error", "low"
+    orders = True
 
     def value(self, outcome: Outcome) -> float | None:
         return outcome.run.best_uv**2

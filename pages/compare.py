@@ -1,0 +1,31 @@
+"""Compare: several algorithms or models on the same data, side by side."""
+
+import streamlit as st
+
+from pages.ui import comparing, memory
+from pages.ui.compare_feed import reader
+from pages.ui.guard import guarded
+from pages.ui.live import compare_view
+from semf_core.service import get_service
+
+REFRESH_SECONDS = 2.0
+
+with guarded():
+    st.title("Compare", anchor=False)
+    st.markdown("The same data, several algorithms: what each one finds, how fast, and how well.")
+    comparing.say_flash()
+    run_ids = comparing.pins()
+    comparing.ready_made(expanded=not run_ids)
+    comparing.choosing(run_ids)
+    if run_ids:
+        moving = any(status.moving for status in get_service().list_runs(run_ids))
+        if not reader().same_data(run_ids):
+            st.info("These runs have different data: compare their shapes, not their errors.", icon=":material/info:")
+        compare_view(run_ids, moving)
+        st.subheader("Scores", anchor=False)
+        st.fragment(comparing.table, run_every=REFRESH_SECONDS if moving else None)(run_ids)
+        with st.expander("Difference of two components", icon=":material/difference:"):
+            comparing.difference(run_ids)
+        with st.expander("Keep the table and the figure", icon=":material/download:"):
+            comparing.files(run_ids)
+    memory.sync()

@@ -1,0 +1,27 @@
+"""Studies: many runs as one thing, the papers' experiments, and what worked best so far."""
+
+import streamlit as st
+
+from pages.ui import memory, study_building, studying
+from pages.ui.guard import guarded
+
+with guarded():
+    study_id = studying.chosen()
+    if study_id is not None:
+        studying.detail(study_id)
+    else:
+        st.title("Studies", anchor=False)
+        st.markdown(
+            "One run of a nonconvex problem proves little. A study runs a model many times while seeds, options, "
+            "constraints or data vary, and draws what was measured beside what a paper claims."
+        )
+        parts = {
+            "The papers' experiments": studying.cards,
+            "A study of your model": study_building.builder,
+            "Best so far": studying.best,
+        }
+        chosen = st.segmented_control(
+            "Show", list(parts), default=next(iter(parts)), label_visibility="collapsed", key="studies-part"
+        )
+        parts.get(chosen, studying.cards)()
+    memory.sync()

@@ -1,0 +1,274 @@
+"""The Compare page's parts: what is pinned, ways to pin more, the table, differences, and files to keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import params, session
+from pages.ui.compare_feed import FOUND, montage_of, reader
+from pages.ui.words import sentence
+from semf_core.comparing import SCORES, Comparison, Shown, comparison, comparison_names, figure_html, figure_image, table_csv
+from semf_core.comparing.reading import MOST_RUNS
+from semf_core.model import ModelSpec
+from semf_core.parameters import InvalidInput
+from semf_core.pictures import basis
+from semf_core.runs.ids import ID
+from semf_core.service import get_service
+from semf_core.solvers import SOLVERS
+
+PINS, FLASH = "semf_pins", "semf_compare_flash"
+
+
+# -- pins --------------------------------------------------------------------------------------
+
+
+def pins() -> list[str]:
+    """Ids of the runs and snapshots that are compared; those in the address come first."""
+    named = [p for p in st.query_params.get("pin", "").split(",") if ID.fullmatch(p)]
+    kept = st.session_state.setdefault(PINS, [])
+    kept[:] = reader().existing([*kept, *(p for p in named if p not in kept)])
+    _remember()
+    return list(kept)
+
+
+def _remember() -> None:
+    """The address shows what is pinned, so that it can be given away."""
+    kept = st.session_state[PINS]
+    if kept:
+        st.query_params["pin"] = ",".join(kept)
+    elif "pin" in st.query_params:
+        del st.query_params["pin"]
+
+
+def pin(run_ids: Sequence[str]) -> None:
+    """Put runs beside those that are pinned already."""
+    kept = st.session_state.setdefault(PINS, [])
+    kept += [run_id for run_id in run_ids if run_id not in kept]
+    if len(kept) > MOST_RUNS:
+        _say(f"At most {MOST_RUNS} runs are compared at a time; the first of them were taken out.")
+        del kept[:-MOST_RUNS]
+    _remember()
+
+
+def unpin(run_ids: Sequence[str]) -> None:
+    kept = st.session_state.setdefault(PINS, [])
+    kept[:] = [run_id for run_id in kept if run_id not in run_ids]
+    _remember()
+
+
+def _say(text: str) -> None:
+    st.session_state[FLASH] = text
+
+
+def say_flash() -> None:
+    text = st.session_state.pop(FLASH, None)
+    if text:
+        st.warning(text, icon=":material/info:")
+
+
+# -- starting ----------------------------------------------------------------------------------
+
+
+def start(models: Sequence[ModelSpec], afresh: bool = False) -> None:
+    """Queue a run of each model and pin it; those that do not fit the data are named with the reason."""
+    if afresh:
+        unpin(list(st.session_state.get(PINS, ())))
+    refused = []
+    for model in models:
+        try:
+            handle = get_service().start(model)
+        except InvalidInput as refusal:
+            refused.append(f"{model.title or model.solver.title}: {sentence(refusal)}")
+            continue
+        session.runs()[handle.id] = handle.key
+        pin([handle.id])
+    if refused:
+        _say(" ".join(refused))
+
+
+def ready_made(expanded: bool) -> None:
+    """One click for each comparison that comes with the library."""
+    closed = get_service().read_only
+    with st.expander("Ready comparisons, one click each", icon=":material/bolt:", expanded=expanded):
+        for index, name in enumerate(comparison_names()):
+            plan: Comparison = comparison(name)
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.button(
+                    f"Compare {len(plan.models)} models",
+                    key=f"ready-{name}",
+                    type="primary" if index == 0 else "secondary",
+                    icon=":material/play_arrow:",
+                    disabled=closed,
+                    on_click=start,
+                    args=(plan.models, True),
+                )
+                st.markdown(f"**{plan.title}.** {plan.watch}", width="stretch")
+
+
+def choosing(run_ids: Sequence[str]) -> None:
+    """Ways to pin more (algorithms on the current data, own runs, a link) and to take out what is pinned."""
+    with st.expander("Add or take out", icon=":material/playlist_add:", expanded=not run_ids):
+        algorithms, runs, link, out = st.tabs(["Algorithms on the current data", "Your runs", "By link", "Take out"])
+        with algorithms:
+            _algorithms()
+        with runs:
+            _own_runs()
+        with link:
+            st.text_input("Link or id of a run or snapshot", key="compare.link", on_change=_pin_link)
+        with out:
+            _take_out(run_ids)
+
+
+def _algorithms() -> None:
+    spec = session.spec()
+    name = params.plain(session.loaded().dataset.title or spec.dataset.title)
+    st.markdown(f"Data: **{name}**, rank {spec.rank}, seed {spec.seed}. Others are chosen on the pages Data and Model.")
+    titles = {cls.name: cls.title for cls in SOLVERS if not cls.takes_sets}
+    key = "compare.algorithms"
+    chosen = st.multiselect("Algorithms with their default options", list(titles), format_func=titles.get, key=key)
+    with st.container(horizontal=True):
+        off = get_service().read_only
+        st.button("Start them", key="compare.start", icon=":material/play_arrow:", on_click=_start_chosen,
+                  disabled=off or not chosen)  # fmt: skip
+        st.button("Start the current model", key="compare.model", icon=":material/tune:", on_click=start, args=([spec],),
+                  disabled=off, help=f"{spec.solver.title} with the options and constraints of the Model page.")  # fmt: skip
+
+
+def _start_chosen() -> None:
+    spec = session.spec()
+    chosen = [SOLVERS.get(name) for name in st.session_state.get("compare.algorithms", ())]
+    start([replace(spec, solver=cls(), x=(), y=(), title=cls.title, watch="") for cls in chosen])
+
+
+def _own_runs() -> None:
+    pinned = set(st.session_state.get(PINS, ()))
+    own = {s.id: f"{s.title or 'Run'} ({s.iterations} iterations)" for s in get_service().list_runs(reversed(session.runs()))}
+    free = [run_id for run_id in own if run_id not in pinned]
+    if not free:
+        params.note("There are no other runs of yours in this browser.")
+        return
+    chosen = st.multiselect("Runs that you started", free, format_func=own.get, key="compare.own")
+    st.button("Pin them", key="compare.pin", icon=":material/keep:", disabled=not chosen, on_click=pin, args=(chosen,))
+
+
+def _take_out(run_ids: Sequence[str]) -> None:
+    statuses = {s.id: s for s in get_service().list_runs(run_ids)}
+    labels = {run_id: s.title or "Run" for run_id, s in statuses.items()}
+    out = st.multiselect("Runs on this page", list(labels), format_func=labels.get, key="compare.out")
+    moving = [run_id for run_id, s in statuses.items() if s.moving and session.key_for(run_id)]
+    with st.container(horizontal=True):
+        st.button("Take out", key="compare.remove", disabled=not out, on_click=unpin, args=(out,), icon=":material/close:")
+        st.button("Stop all", key="compare.stop", disabled=not moving, on_click=_stop, args=(moving,), icon=":material/stop:")
+
+
+def _stop(run_ids: Sequence[str]) -> None:
+    for run_id in run_ids:
+        try:
+            get_service().stop(run_id, session.key_for(run_id) or "")
+        except InvalidInput as refusal:  # it has just come to its end
+            _say(sentence(refusal))
+
+
+def _pin_link() -> None:
+    text = st.session_state.get("compare.link", "")
+    found = [word for word in re.findall(r"[A-Za-z0-9_-]+", text) if ID.fullmatch(word)]
+    there = reader().existing(found)
+    if there:
+        pin(there)
+        st.session_state["compare.link"] = ""
+    else:
+        _say("This is no link or id of a run that exists here; copy it from the Share menu of a run.")
+
+
+# -- what is seen ------------------------------------------------------------------------------
+
+
+def table(run_ids: Sequence[str]) -> None:
+    """All scores, sortable; refreshed by the page's fragment while runs move."""
+    rows = [reader().score(run_id) for run_id in run_ids]
+    columns = [c for c in SCORES if any(getattr(row, c.name) is not None for row in rows)]
+    numeric = {c.title: st.column_config.NumberColumn(c.title, help=c.help, format=c.form) for c in columns[3:]}
+    words = {c.title: st.column_config.TextColumn(c.title, help=c.help, pinned=c.name == "title") for c in columns[:3]}
+    data = {c.title: [getattr(row, c.name) for row in rows] for c in columns}
+    alt = f"Scores of {len(rows)} compared runs"
+    st.dataframe(data, hide_index=True, column_config={**words, **numeric}, key="compare.table", alt=alt, placeholder="–")
+
+
+def difference(run_ids: Sequence[str]) -> None:
+    """Two components beside each other, and their difference after scaling each to its largest entry."""
+    read = reader()
+    there = {run_id: read.frame(run_id) for run_id in run_ids}
+    frames = {run_id: frame for run_id, frame in there.items() if frame is not None}
+    if len(frames) < 1:
+        return
+    labels = {run_id: read.service.status(run_id).title or "Run" for run_id in frames}
+    picked = []
+    for place, side in enumerate(st.columns(2)):
+        with side:
+            first = list(frames)[min(place, len(frames) - 1)]
+            params.keep(f"compare.run{place}", first)
+            run_id = st.selectbox(f"Run {'AB'[place]}", list(labels), format_func=labels.get, key=f"compare.run{place}")
+            count = frames[run_id].U.shape[1]
+            number = st.number_input(f"Component of {'AB'[place]}, of {count}", 1, count, key=f"compare.component{place}")
+            picked.append((run_id, frames[run_id].U[:, number - 1]))
+    (left, a), (_, b) = picked
+    if len(a) != len(b):
+        st.info("These two runs have different data, so their components cannot be subtracted.", icon=":material/info:")
+        return
+    a, b = _scaled(a), _scaled(b)
+    if float(a @ b) < 0:
+        b = -b
+    cosine = float(a @ b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-300)
+    picture = basis(np.stack([a, b, a - b], axis=1), read.service.image_shape(left), None, _theme())
+    colours = f"colours from {picture.low:.3g} to {picture.high:.3g}"
+    text = f"A, B and A − B, each component scaled to its largest entry; cosine {cosine:.4f}; {colours}"
+    st.html(f'<img src="{picture.url}" alt="{text}" style="width:min(100%,720px);image-rendering:pixelated">')
+    params.note(text + (", the same part." if cosine > FOUND else "."))
+
+
+def _scaled(column: Any) -> Any:
+    return column / max(float(np.abs(column).max(initial=0.0)), 1e-300)
+
+
+def _theme() -> str:
+    return "dark" if (st.context.theme or {}).get("type") == "dark" else "light"
+
+
+# -- files -------------------------------------------------------------------------------------
+
+
+def files(run_ids: Sequence[str]) -> None:
+    """The table and the figure to keep; a figure is drawn when somebody wants it."""
+    by_time = st.toggle("Figures against seconds instead of iterations", key="compare.seconds")
+    axis = "seconds" if by_time else "iterations"
+    kinds: tuple[tuple[str, str, str, Callable[[], Any]], ...] = (
+        ("Table (CSV)", "comparison.csv", "text/csv", lambda: table_csv([reader().score(r) for r in run_ids])),
+        ("Figure (PNG)", "comparison.png", "image/png", lambda: figure_image(shown(run_ids, axis), "png")),
+        ("Figure (SVG)", "comparison.svg", "image/svg+xml", lambda: figure_image(shown(run_ids, axis), "svg")),
+        ("Figure (HTML)", "comparison.html", "text/html", lambda: figure_html(shown(run_ids, axis))),
+    )
+    with st.container(horizontal=True):
+        for label, name, mime, make in kinds:
+            st.download_button(label, make, name, mime, key=f"compare.{name}", icon=":material/download:", on_click="ignore")
+
+
+def shown(run_ids: Sequence[str], axis: str) -> Shown:
+    """What the figure holds: light ground, whatever the page's theme."""
+    read = reader()
+    reference = read.reference(run_ids)
+    montages = []
+    if reference is not None and reference[0] == "Ground truth":
+        montages.append((reference[0], montage_of(read, run_ids[0], reference[1], "light")))
+    for run_id in run_ids:
+        frame = read.frame(run_id)
+        if frame is not None and reference is not None:
+            ordered = read.order(frame.U, reference[1]).of(frame.U)
+            montages.append((read.service.status(run_id).title or "Run", montage_of(read, run_id, ordered, "light")))
+    floor, norm = (read.service.floor(run_ids[0]), read.norm(run_ids[0])) if read.same_data(run_ids) else (None, 0.0)
+    return Shown([read.curve(run_id) for run_id in run_ids], montages, axis, floor / norm if floor and norm else None)

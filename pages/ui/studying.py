@@ -1,0 +1,273 @@
+"""Studies on pages: the cards, one study with its progress and figures, and what was best so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import presets, session, study_figures
+from pages.ui.guard import guarded
+from pages.ui.params import plain, say_refusal
+from pages.ui.places import go
+from pages.ui.running import command, say_flash
+from pages.ui.study_views import HELD_OUT, atlas_view, choice_view
+from semf_core.parameters import InvalidInput
+from semf_core.service import get_service
+from semf_core.studies import Progress, Study, builtin_names, builtin_sized, builtin_study
+from semf_core.studies.views import Drawing
+
+ACROSS = 2
+OPENED, CLICKS, CLICKED = "semf_study", "semf_study_clicks", "semf_study_clicked"
+REFRESH_SECONDS = 2.0
+SIZES = {"quick": "Quick", "full": "Full size"}
+STATES = {
+    "new": "Not started",
+    "queued": "Waits for another study to finish",
+    "running": "Running",
+    "pausing": "Coming to rest",
+    "paused": "Paused",
+    "cancelled": "Cancelled",
+    "interrupted": "Interrupted",
+    "finished": "Finished",
+}
+
+
+# -- which study -------------------------------------------------------------------------------
+
+
+def chosen() -> str | None:
+    """The study in the address, with its control key taken and removed, or the one that was open before."""
+    study_id = st.query_params.get("study") or st.session_state.get(OPENED)
+    if not study_id:
+        return None
+    key = st.query_params.get("key")
+    if key:
+        if get_service().studies.owner_ok(study_id, key):
+            session.runs()[study_id] = key
+        del st.query_params["key"]
+    get_service().studies.progress(study_id)  # refuses an unknown one
+    open_study(study_id)
+    return study_id
+
+
+def open_study(study_id: str) -> None:
+    st.session_state[OPENED] = study_id
+    st.query_params["study"] = study_id
+
+
+def close_study() -> None:
+    st.session_state.pop(OPENED, None)
+    st.query_params.pop("study", None)
+
+
+def start(study: Study) -> None:
+    """Start a study, or go on with it, and look at it."""
+    try:
+        handle = get_service().studies.start(study)
+    except InvalidInput as refusal:
+        say_refusal(refusal)
+        return
+    if handle.key:
+        session.runs()[handle.id] = handle.key  # kept by the browser as the keys of runs are
+    open_study(handle.id)
+    st.rerun()
+
+
+# -- the list ----------------------------------------------------------------------------------
+
+
+def cards() -> None:
+    """A card for every built-in study."""
+    names = builtin_names()
+    for first in range(0, len(names), ACROSS):
+        for column, name in zip(st.columns(ACROSS), names[first : first + ACROSS], strict=False):
+            with column, st.container(border=True, height="stretch"):
+                card(name)
+
+
+def card(name: str) -> None:
+    study = builtin_study(name)
+    st.markdown(f"**{plain(study.title)}**")
+    st.markdown(plain(study.summary))
+    st.markdown(f":small[{plain(study.claim.source)}: {plain(study.claim.text)}]")
+    with st.container(horizontal=True):
+        for size, words in SIZES.items():
+            size_button(builtin_sized(name, size), words)
+
+
+def size_button(study: Study, words: str) -> None:
+    """Starts a size that has not been run, opens one that has."""
+    studies = get_service().studies
+    ready = studies.prepare(study)
+    if studies.exists(ready.id):
+        progress = studies.progress(ready.id)
+        label = f"{words}: {progress.done} of {progress.total} cells"
+        icon = ":material/check_circle:" if progress.state == "finished" else ":material/monitoring:"
+        st.button(label, key=f"open-{study.name}-{study.size}", icon=icon, on_click=open_study, args=(ready.id,))
+    elif st.button(f"{words}: {study.count} cells", key=f"start-{study.name}-{study.size}", icon=":material/play_arrow:"):
+        start(study)
+
+
+# -- one study ---------------------------------------------------------------------------------
+
+
+def detail(study_id: str) -> None:
+    if CLICKED in st.session_state:
+        open_cell(study_id, st.session_state.pop(CLICKED))
+    study = get_service().studies.study(study_id)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("All studies", icon=":material/arrow_back:", on_click=close_study)
+    st.title(plain(study.title), anchor=False)
+    if study.summary:
+        st.markdown(plain(study.summary))
+    if study.claim.text:
+        st.info(f"**{plain(study.claim.source)}**: {plain(study.claim.text)}", icon=":material/menu_book:")
+    say_flash()
+    controls(study_id)
+    moving = get_service().studies.progress(study_id).moving
+    st.fragment(results, run_every=REFRESH_SECONDS if moving else None)(study_id, moving)
+    st.divider()
+    export(study_id, study)
+
+
+def controls(study_id: str) -> None:
+    studies, key = get_service().studies, session.key_for(study_id)
+    progress = studies.progress(study_id)
+    with st.container(horizontal=True, gap="small"):
+        goes = progress.state in {"new", "paused", "cancelled", "interrupted"}
+        word = "Start" if progress.state == "new" else "Resume"
+        again = {"on_click": command, "args": (studies.resume, study_id)}
+        st.button(word, icon=":material/play_arrow:", type="primary", disabled=not goes, **again)
+        if key is not None:
+            enabled = progress.state in {"queued", "running"}
+            for label, icon, action in (("Pause", "pause", studies.pause), ("Cancel", "stop", studies.cancel)):
+                st.button(label, icon=f":material/{icon}:", disabled=not enabled, on_click=command, args=(action, study_id, key))
+        with st.popover("Share", icon=":material/share:"):
+            share(study_id, key)
+
+
+def share(study_id: str, key: str | None) -> None:
+    here = str(st.context.url or "").split("?")[0]
+    st.markdown("**To look**")
+    st.code(f"{here}?study={study_id}", language=None, wrap_lines=True)
+    if key is not None:
+        st.markdown("**To pause and cancel as well**")
+        st.code(f"{here}?study={study_id}&key={key}", language=None, wrap_lines=True)
+
+
+def results(study_id: str, was_moving: bool) -> None:
+    """Progress and figures; a fragment that runs by itself while there is news to come."""
+    with guarded():
+        studies = get_service().studies
+        progress = studies.progress(study_id)
+        if was_moving and not progress.moving:
+            st.rerun()
+        show_progress(progress)
+        study, table = studies.study(study_id), studies.table(study_id)
+        if not table.done.any():
+            st.markdown("The first results appear here as soon as they are there.")
+            return
+        names = {a.name for a in study.axes}
+        chooses = {"rank", "k"} <= names and "held_out_error" in table.columns
+        if chooses:
+            choice_view(study_id)
+        for number, view in enumerate(study.views):
+            if not (chooses and view == HELD_OUT):
+                figure(study_id, view.draw(table), number)
+        if "factors" in study.keep and not progress.moving:
+            atlas_view(study_id)
+
+
+def show_progress(progress: Progress) -> None:
+    words = f"{STATES[progress.state]}: {progress.done} of {progress.total} cells"
+    if progress.failed:
+        words += f", {progress.failed} failed"
+    if progress.moving and progress.seconds_left is not None:
+        words += f", about {duration(progress.seconds_left)} left"
+    st.progress((progress.done + progress.failed) / max(1, progress.total), text=words)
+    if progress.message:
+        st.warning(plain(progress.message), icon=":material/warning:")
+
+
+def duration(seconds: float) -> str:
+    """A time in its natural unit."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def figure(study_id: str, drawing: Drawing, number: int) -> None:
+    """A view; a click on a heat map opens that cell as a run."""
+    study = get_service().studies.study(study_id)
+    drawn = study_figures.figure_of(drawing, study.claim)
+    st.subheader(drawing.title, anchor=False)
+    st.caption(drawing.view.title)
+    words = study_figures.in_words(drawing)
+    if drawing.grid is None:
+        st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, key=f"view-{study_id}-{number}")
+        return
+    clicks = int(st.session_state.get(CLICKS, 0))
+    options: dict[str, Any] = {"on_select": "rerun", "selection_mode": "points", "key": f"view-{study_id}-{number}-{clicks}"}
+    event = st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, **options)
+    points = event["selection"]["points"] if event else []
+    if points:
+        st.session_state[CLICKS] = clicks + 1  # a fresh chart: coming back must not open the run again
+        st.session_state[CLICKED] = cell_of(points[0])
+        st.rerun()  # the whole page leaves; from inside a fragment the address would stay behind
+    st.caption("Click a field to run its best cell on the Run page.")
+
+
+def cell_of(point: Any) -> int:
+    data = point["customdata"]
+    return int(data[0] if isinstance(data, list | tuple) else data)
+
+
+def open_cell(study_id: str, number: int) -> None:
+    service = get_service()
+    try:
+        presets.run(service.studies.cell_model(study_id, number, service.add_upload))
+    except InvalidInput as refusal:
+        say_refusal(refusal)
+
+
+def export(study_id: str, study: Study) -> None:
+    """CSV, the study itself, a cell by its number, and what failed."""
+    studies = get_service().studies
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        csv = studies.table(study_id).to_csv()
+        st.download_button("Results as CSV", csv, f"{study.name}.csv", "text/csv", icon=":material/download:", on_click="ignore")
+        text = studies.as_json(study_id)
+        st.download_button("Study as JSON", text, f"{study.name}.json", "application/json", on_click="ignore")
+        number = st.number_input("Cell", 0, study.count - 1, 0, width=140, key="study-cell")
+        if st.button("Run this cell", icon=":material/play_arrow:"):
+            open_cell(study_id, int(number))
+    failures = studies.failures(study_id)
+    if failures:
+        with st.expander(f"Failed cells ({len(failures)})"):
+            st.table([{"Cell": n, "Why": plain(error)} for n, error in failures])
+
+
+# -- what was best -----------------------------------------------------------------------------
+
+
+def best() -> None:
+    """The settings that did best, for each data set, with one click to open each in Model."""
+    found = get_service().studies.best(session.runs())
+    if not found:
+        st.markdown("No study has results yet.")
+        return
+    for number, setting in enumerate(found):
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            value = setting.judged.value
+            score = f"{value:.0%}" if setting.judged_rate else f"{value:.4g}"
+            penalties = f", α₀ = {setting.alpha0:g}, β₀ = {setting.beta0:g}" if setting.alpha0 is not None else ""
+            st.markdown(
+                f"**{plain(setting.data)}** · {plain(setting.judged_by)} {score} over {setting.judged.runs} runs  \n"
+                f"{plain(', '.join(setting.labels.values()))} (rank {setting.rank}{penalties})  \n:small[{plain(setting.study)}]"
+            )
+            if st.button("Open in Model", key=f"best-{number}", icon=":material/tune:"):
+                session.set_spec(setting.spec)
+                go("model")

@@ -1,0 +1,116 @@
+"""From runs and snapshots to what a comparison shows; whatever takes time is worked out once for all viewers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from semf_core import metrics
+from semf_core.comparing.alignment import Aligned, align
+from semf_core.comparing.scores import Curve, Score, measure
+from semf_core.datasets import Dataset
+from semf_core.parameters import InvalidInput
+from semf_core.runs.caches import Recent
+from semf_core.runs.frames import FactorFrame
+from semf_core.service import Service
+from semf_core.solvers import COLUMNS
+from semf_core.thinning import stride_for
+
+Array = np.ndarray
+MOST_POINTS = 400
+MOST_RUNS = 24
+_ERROR, _SECONDS = COLUMNS.index("residual_uv"), COLUMNS.index("seconds")
+
+
+def mark(frame: FactorFrame) -> str:
+    """Tells factors from others."""
+    return hashlib.blake2b(frame.U.tobytes() + frame.V.tobytes(), digest_size=6).hexdigest()
+
+
+class Reader:
+    """Reads runs of one service; any number of threads may use it."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._norms: Recent[Any, float] = Recent(8)
+        self._measures: Recent[tuple[str, str, bool], dict[str, Any]] = Recent(256)
+        self._orders: Recent[tuple[str, str], Aligned] = Recent(256)
+
+    def existing(self, run_ids: Sequence[str]) -> list[str]:
+        """Those that are there, each once, at most MOST_RUNS."""
+        return [status.id for status in self.service.list_runs(dict.fromkeys(run_ids))][:MOST_RUNS]
+
+    def frame(self, run_id: str) -> FactorFrame | None:
+        """The result's factors or the newest ones; None while nothing is recorded."""
+        try:
+            return self.service.factors(run_id)
+        except InvalidInput:
+            return None
+
+    def dataset(self, run_id: str) -> Dataset | None:
+        """The data; None for a snapshot that does not hold it and whose data is not here."""
+        try:
+            return self.service.dataset(run_id)
+        except InvalidInput:
+            return None
+
+    def norm(self, run_id: str) -> float:
+        """‖M‖; of a snapshot without its data, as its result has it (0 if it has none)."""
+        dataset = self.dataset(run_id)
+        if dataset is not None:
+            return self._norms.get(self.service.fingerprint(run_id), lambda: metrics.frobenius_norm(dataset.data))
+        return self.service.result(run_id).norm if self.service.status(run_id).state != "snapshot" else 0.0
+
+    def score(self, run_id: str) -> Score:
+        """The row of a run in the table."""
+        status, frame = self.service.status(run_id), self.frame(run_id)
+        row = Score(
+            title=status.title or "Run",
+            algorithm=status.spec.solver.title,
+            state=status.state,
+            iterations=status.iterations,
+            seconds=status.seconds,
+        )
+        dataset = self.dataset(run_id)
+        if frame is None or dataset is None or status.iterations == 0:
+            return row
+        floor = self.service.floor(run_id)
+        found = self._measures.get(
+            (run_id, mark(frame), floor is None),
+            lambda: measure(dataset, status.spec, frame, self.norm(run_id), floor),
+        )
+        return Score(**{**vars(row), **found})
+
+    def curve(self, run_id: str) -> Curve:
+        """‖M−UV‖/‖M‖ of a run, thinned to a few hundred points; the last one is always there."""
+        rows = self.service.scalars(run_id)
+        stride = stride_for(len(rows), MOST_POINTS)
+        chosen = np.arange(len(rows) - 1, -1, -stride)[::-1]
+        norm = self.norm(run_id) or 1.0
+        return Curve(self.service.status(run_id).title, chosen + 1, rows[chosen, _SECONDS], rows[chosen, _ERROR] / norm)
+
+    def reference(self, run_ids: Sequence[str]) -> tuple[str, Array] | None:
+        """What all components are put in the order of: the true parts, or else the first run's."""
+        for run_id in run_ids:
+            dataset = self.dataset(run_id)
+            if dataset is not None and dataset.parts is not None:
+                return "Ground truth", dataset.parts
+        for run_id in run_ids:
+            frame = self.frame(run_id)
+            if frame is not None:
+                return self.service.status(run_id).title, frame.U
+        return None
+
+    def order(self, U: Array, reference: Array) -> Aligned:
+        """The columns of U in the order of the reference; as they are where the data is another."""
+        if U.shape[0] != reference.shape[0]:
+            return Aligned(tuple(range(U.shape[1])), (0.0,) * U.shape[1])
+        key = tuple(hashlib.blake2b(np.ascontiguousarray(a).tobytes(), digest_size=8).hexdigest() for a in (U, reference))
+        return self._orders.get((key[0], key[1]), lambda: align(U, reference))
+
+    def same_data(self, run_ids: Sequence[str]) -> bool:
+        """Whether all of them factorize the same matrix."""
+        return len({self.service.fingerprint(run_id) for run_id in run_ids}) <= 1

@@ -1,0 +1,123 @@
+"""How good each of several factorizations is: one row of numbers each, all computed here."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semf_core import metrics
+from semf_core.datasets import Dataset
+from semf_core.model import ModelSpec
+from semf_core.runs.frames import FactorFrame
+from semf_core.scores import truth_scores
+from semf_core.sets import StructureSet, combine
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Score:
+    """A row of the table; None where a number has no meaning."""
+
+    title: str
+    algorithm: str
+    state: str
+    error: float | None = None
+    snr: float | None = None
+    bound: float | None = None
+    sparseness: float | None = None
+    nonzeros: float | None = None
+    overlap: float | None = None
+    parts: int | None = None
+    groups: int | None = None
+    violation: float | None = None
+    iterations: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column of the table is called and what it means."""
+
+    name: str
+    title: str
+    help: str
+    form: str = "%.4g"
+
+
+SCORES = (
+    Column("title", "Run", "what the run is called"),
+    Column("algorithm", "Algorithm", "how it was computed"),
+    Column("state", "State", "where it stands"),
+    Column("error", "Error", "‖M−UV‖ / ‖M‖ of the factors on show"),
+    Column("snr", "SNR (dB)", "20 log₁₀ ‖M‖ / ‖M−UV‖", "%.2f"),
+    Column("bound", "SNR bound (dB)", "what no factorization of this rank can exceed (Eckart–Young)", "%.2f"),
+    Column("sparseness", "Sparseness of U", "mean of (√m − L1/L2)/(√m − 1) over its columns: 0 flat, 1 a single entry", "%.3f"),
+    Column("nonzeros", "Nonzeros of U (%)", "share of the entries of U that are not zero", "%.1f"),
+    Column("overlap", "Overlap of U", "average overlapping degree of the columns of U; 0 for disjoint supports", "%.2e"),
+    Column("parts", "Parts found", "true parts that have a column of their own with |cosine| above 0.99", "%d"),
+    Column("groups", "Groups right", "groups of the model that hold exactly one true group", "%d"),
+    Column("violation", "Violation", "largest distance from a constraint that is enforced, relative to the factor", "%.1e"),
+    Column("iterations", "Iterations", "iterations so far, all starts together", "%d"),
+    Column("seconds", "Time (s)", "time spent iterating", "%.3g"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The residual of a run: iteration, seconds and ‖M−UV‖ / ‖M‖ at a few hundred points."""
+
+    title: str
+    iterations: Array
+    seconds: Array
+    error: Array
+
+
+def enforced_sets(spec: ModelSpec, shape: tuple[int, int]) -> tuple[StructureSet, StructureSet]:
+    """What U and V are held to: the model's sets, or those of an algorithm that has its own."""
+    if spec.solver.takes_sets:
+        return spec.x_set, spec.y_set
+    x, y = spec.solver.structure(shape, spec.rank)
+    return combine(x), combine(y)
+
+
+def measure(dataset: Dataset, spec: ModelSpec, frame: FactorFrame, norm: float, floor: float | None) -> dict[str, Any]:
+    """All numbers of a row that depend on the factors."""
+    residual = metrics.residual(dataset.data, frame.U, frame.V)
+    truth = truth_scores(dataset, frame.U, spec.y_set)
+    violations = [
+        s.violation(A) / max(float(np.linalg.norm(A)), 1e-300)
+        for s, A in zip(enforced_sets(spec, dataset.shape), (frame.U, frame.V), strict=True)
+    ]
+    return {
+        "error": metrics.relative_error(norm, residual),
+        "snr": metrics.snr_db(norm, residual),
+        "bound": None if not floor else metrics.snr_db(norm, floor),
+        "sparseness": float(metrics.hoyer_sparseness(frame.U).mean()),
+        "nonzeros": 100 * float(metrics.nonzero_fraction(frame.U).mean()),
+        "overlap": metrics.overlap(frame.U),
+        "parts": truth.get("parts_found"),
+        "groups": truth.get("groups_correct"),
+        "violation": max(violations),
+    }
+
+
+def table_csv(rows: Sequence[Score]) -> str:
+    """The table as CSV, with full precision."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([c.title for c in SCORES])
+    for row in rows:
+        values = (getattr(row, c.name) for c in SCORES)
+        writer.writerow(["" if v is None else _defused(v) if isinstance(v, str) else v for v in values])
+    return out.getvalue()
+
+
+def _defused(text: str) -> str:
+    """A title that a spreadsheet would take for a formula is marked as text."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text

@@ -1,0 +1,81 @@
+"""The Compare page: what is pinned is shown, what cannot run is said, nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.ui import compare_feed, comparing, session
+from semf_core.datasets import SparseCodes
+from semf_core.model import ModelSpec
+from semf_core.sets import Sparse
+from semf_core.solvers import Limits
+from tests.app.widgets import errors, open_page
+from tests.runs.common import tiny, wait_for_state
+
+CODES = SparseCodes(rows=6, atoms=4, samples=30, nonzeros=2)
+PLANTED = ModelSpec(CODES, 4, y=(Sparse(2),), limits=Limits(max_iter=5), title="Planted")
+
+
+@pytest.fixture(autouse=True)
+def fresh_reader(service):
+    compare_feed.reader.cache_clear()
+    yield
+    compare_feed.reader.cache_clear()
+
+
+def pinned(page):
+    return page.session_state[comparing.PINS]
+
+
+def test_an_empty_page_offers_ways_to_begin(service):
+    page = open_page("compare")
+    assert not errors(page) and pinned(page) == []
+    assert page.button(key="ready-swimmer").label == "Compare 11 models"
+    assert page.button(key="compare.start").disabled
+
+
+def test_algorithms_are_started_on_the_current_data_and_scored(service):
+    page = open_page("compare", PLANTED)
+    page.multiselect(key="compare.algorithms").set_value(["ksvd", "nmf-mu"]).run()
+    page.button(key="compare.start").click().run()
+    assert any("negative entries" in w.value for w in page.warning), "the data has negative entries, and it is said"
+    (run_id,) = pinned(page)
+    wait_for_state(service, run_id, "finished")
+    page.button(key="compare.model").click().run()
+    assert len(pinned(page)) == 2 and set(pinned(page)) == set(page.session_state[session.RUNS])
+    wait_for_state(service, pinned(page)[1], "finished")
+    page.run()
+    table = page.dataframe[0].value
+    assert list(table["Algorithm"]) == ["K-SVD", "SeMF (ADMM)"] and (table["Error"] < 1).all()
+    assert page.query_params["pin"] == ",".join(pinned(page))
+
+
+def test_links_pin_and_what_is_pinned_can_be_taken_out(service):
+    first, second = (service.start(tiny(max_iter=5, title=title)) for title in ("first", "second"))
+    for handle in (first, second):
+        wait_for_state(service, handle.id, "finished")
+    page = open_page("compare")
+    page.text_input(key="compare.link").set_value(f"http://somewhere/run?run={first.id}").run()
+    page.text_input(key="compare.link").set_value("no such thing").run()
+    assert any("no link or id" in w.value for w in page.warning)
+    page.text_input(key="compare.link").set_value(second.id).run()
+    assert pinned(page) == [first.id, second.id]
+    page.number_input(key="compare.component1").set_value(2).run()
+    assert any("cosine" in m.value for m in page.markdown)
+    page.multiselect(key="compare.out").set_value([first.id]).run()
+    page.button(key="compare.remove").click().run()
+    assert pinned(page) == [second.id]
+    service.delete(second.id, second.key)
+    page.run()
+    assert not errors(page) and pinned(page) == [], "a deleted run is no longer compared"
+
+
+def test_the_feed_sends_only_what_changed(service):
+    handle = service.start(tiny(max_iter=5))
+    wait_for_state(service, handle.id, "finished")
+    first = compare_feed.answer([handle.id, "A" * 22], [], "light")
+    (entry,) = first["runs"]
+    assert entry["error"] and entry["montage"]["url"].startswith("data:image/png") and not first["moving"]
+    again = compare_feed.answer([handle.id], [entry["token"]], "light")
+    assert again["runs"] == [{"id": handle.id, "token": entry["token"]}]
+    assert compare_feed.answer([handle.id], [entry["token"]], "dark")["runs"][0]["token"] != entry["token"]

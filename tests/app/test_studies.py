@@ -1,0 +1,219 @@
+"""Studies: cards, a study with its progress and figures, a study of one's own, and what was best."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import session, study_figures, studying
+from pages.ui.study_building import own_study, paths_of
+from semf_core.model import ModelSpec, preset
+from semf_core.studies import Finished, Study, StudyStore, builtin_names, builtin_sized, builtin_study
+from semf_core.studies.keeping import packed
+from semf_core.studies.work import observe
+
+from ..studies.common import BASE, slow, small, wait_for
+from .widgets import PAGES, errors, open_page, spec_of
+
+
+def texts(page) -> str:
+    return " ".join(m.value for m in [*page.markdown, *page.info, *page.caption])
+
+
+def opened(page_study: str | None = None, **state):
+    """The page with a study open."""
+    page = AppTest.from_file(str(PAGES / "studies.py"), default_timeout=60)
+    for key, value in state.items():
+        page.session_state[key] = value
+    if page_study:
+        page.session_state[studying.OPENED] = page_study
+    page.run()
+    assert not page.exception and not errors(page)
+    return page
+
+
+def filled(service, study: Study) -> StudyStore:
+    """A finished study with made-up numbers that differ from cell to cell."""
+    store = StudyStore.create(service.studies.prepare(study), service.home)
+    found = [{m.key: float(n % 2) if m.yes_no else 0.5 + 0.01 * n for m in study.measures} for n in range(study.count)]
+    store.record([Finished(n, numbers, 0.1) for n, numbers in enumerate(found)])
+    return store
+
+
+def test_a_card_for_every_study_with_its_claim_and_sizes(service):
+    page = open_page("studies")
+    for name in builtin_names():
+        study = builtin_study(name)
+        assert study.claim.source.split(",")[0] in texts(page).replace("\\", "")
+        for size in ("quick", "full"):
+            assert f"{builtin_sized(name, size).count} cells" in page.button(key=f"start-{name}-{size}").label
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_the_figures_of_every_built_in_study_are_drawn(service, name):
+    store = filled(service, builtin_sized(name, "quick"))
+    page = opened(store.id)
+    study = builtin_study(name)
+    assert page.title[0].value.replace("\\", "") == study.title
+    assert [s.value for s in page.subheader][: len(study.views)]
+    assert len(page.get("plotly_chart")) >= len(study.views)  # one of them may be the chart of the choice
+
+
+def test_the_papers_figures_stand_beside_the_measured_ones(service):
+    study = builtin_sized("swimmer-rates", "quick")
+    table = filled(service, study).table()
+    figure = study_figures.figure_of(study.views[0].draw(table), study.claim)
+    paper = next(trace for trace in figure.data if trace.name == "reported in the paper")
+    assert dict(zip(paper.x, paper.y, strict=True)) == {
+        "(34) orthogonality": 0.9,
+        "(35) groups": 0.9,
+        "(35) groups, equal nonzeros": 1.0,
+    }
+
+
+def test_start_pause_and_resume_from_the_page(service):
+    handle = service.studies.start(slow(40))
+    page = opened(handle.id, **{session.RUNS: {handle.id: handle.key}})
+    wait_for(lambda: service.studies.progress(handle.id).done >= 1)
+    next(b for b in page.button if b.label == "Pause").click().run()
+    wait_for(lambda: service.studies.progress(handle.id).state == "paused")
+    page.run()
+    assert "Paused" in page.get("progress")[0].proto.text
+    next(b for b in page.button if b.label == "Resume").click().run()
+    wait_for(lambda: service.studies.progress(handle.id).moving)
+    service.studies.cancel(handle.id, handle.key)
+    wait_for(lambda: service.studies.progress(handle.id).state == "cancelled")
+
+
+def test_a_visitor_without_the_key_only_looks(service):
+    store = filled(service, small())
+    page = opened(store.id)
+    labels = {b.label for b in page.button}
+    assert "Pause" not in labels and "Cancel" not in labels
+
+
+def test_a_link_to_a_study_that_is_gone(service):
+    page = AppTest.from_file(str(PAGES / "studies.py"), default_timeout=60)
+    page.query_params["study"] = "x" * 22
+    page.run()
+    assert not page.exception and "no study with this id" in errors(page)[0]
+
+
+def test_a_cell_starts_a_run_of_its_model(service):
+    store = filled(service, small())
+    page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
+    page.session_state[studying.OPENED] = store.id
+    page.switch_page("studies.py").run()
+    page.number_input(key="study-cell").set_value(7).run()
+    next(b for b in page.button if b.label == "Run this cell").click().run()
+    assert not page.exception
+    (run_id,) = page.session_state[session.RUNS]
+    status = service.status(run_id)
+    assert status.spec.solver == store.study().cell(7).trial.model.solver and status.spec.rank == 4
+
+
+def test_a_clicked_cell_is_opened_by_the_whole_page(service):
+    store = filled(service, small())
+    page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
+    page.session_state[studying.OPENED] = store.id
+    page.session_state[studying.CLICKED] = 2
+    page.switch_page("studies.py").run()
+    assert not page.exception and "seed 2" in page.title[0].value
+    assert service.status(next(iter(page.session_state[session.RUNS]))).spec.seed == 2
+
+
+def test_a_click_on_a_heat_map_names_its_cell(service):
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "seed", "range": [0, 3]}]
+    study = small(axes=axes, views=[{"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "k"}])
+    drawing = study.views[0].draw(filled(service, study).table())
+    markers = study_figures.figure_of(drawing, study.claim).data[1]
+    cells = {(round(x), round(y), n) for x, y, n in zip(markers.x, markers.y, markers.customdata, strict=True)}
+    assert cells == {(0, 0, 0), (1, 0, 6), (0, 1, 3), (1, 1, 9)}  # a field's best cell is that of seed 0
+    assert studying.cell_of({"customdata": 6}) == studying.cell_of({"customdata": [6]}) == 6
+
+
+def test_the_restart_atlas_is_drawn(service):
+    base = {"preset": "swimmer-sparse"}
+    axes = [{"path": "seed", "range": [0, 3]}]
+    study = small(base=base | {"limits": {"max_iter": 20}}, axes=axes, views=[], keep=["factors"])
+    store = StudyStore.create(study, service.home)
+    for cell in study.cells():
+        run = observe(cell.trial).run
+        store.record([Finished(cell.number, {"relative_error": run.best_uv}, 0.1, kept=packed(["factors"], run))])
+    page = opened(store.id)
+    assert "3 runs end in" in texts(page) and any("<img" in h.proto.body for h in page.get("html"))
+
+
+def test_the_choice_of_rank_and_sparsity_opens_in_model(service):
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "data.seed", "range": [0, 3]}]
+    study = small(base=BASE | {"data": {"held_out": 0.1}}, axes=axes, views=[], measures=["held_out_error"])
+    store = StudyStore.create(study, service.home)
+    error = {(3, 1): 0.5, (3, 2): 0.2, (4, 1): 0.4, (4, 2): 0.19}
+    for cell in study.cells():
+        model, fold = cell.trial.model, cell.trial.data.seed
+        store.record([Finished(cell.number, {"held_out_error": error[model.rank, model.y[0].k] + 0.05 * fold}, 0.1)])
+    page = opened(store.id)
+    assert "rank **3** and **2** nonzeros" in texts(page)
+
+
+def test_a_study_of_ones_own(service):
+    spec = preset("dictionary")
+    page = open_page("studies", spec)
+    page.segmented_control(key="studies-part").set_value("A study of your model").run()
+    page.selectbox(key="study-path-1").set_value("solver.alpha0").run()
+    page.text_input(key="study-values-1-solver.alpha0").set_value("0.1, 1").run()
+    page.number_input(key="study-seeds").set_value(3).run()
+    assert not page.exception and "6 cells" in " ".join(m.value for m in page.markdown)
+    page.text_input(key="study-values-1-solver.alpha0").set_value("0.1, -1").run()
+    assert any("must be" in e for e in errors(page))
+
+
+def test_own_studies_cover_sets_solver_limits_and_data(service):
+    spec = preset("dictionary")
+    paths = paths_of(spec)
+    assert {"rank", "y.0.k", "solver.epsilon", "limits.kick", "dataset.snr_db"} <= set(paths)
+
+
+def test_best_settings_open_in_model(service):
+    filled(service, builtin_sized("penalty-map", "quick"))
+    page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
+    page.switch_page("studies.py").run()
+    page.segmented_control(key="studies-part").set_value("Best so far").run()
+    page.button(key="best-0").click().run()
+    assert not page.exception and page.title[0].value == "Model"
+    assert spec_of(page) == service.studies.best([])[0].spec
+
+
+def test_a_study_as_json_is_started_or_refused_in_words(service):
+    page = open_page("studies")
+    page.segmented_control(key="studies-part").set_value("A study of your model").run()
+    page.text_area(key="study-json").set_value('{"base": {}}').run()
+    page.button(key="study-json-start").click().run()
+    assert any("missing" in e for e in errors(page))
+
+
+def test_nothing_known_yet_is_said(service):
+    store = StudyStore.create(small(), service.home)
+    page = opened(store.id)
+    assert "first results appear here" in texts(page)
+    drawing = small().views[0].draw(store.table())
+    assert "nothing is known" in study_figures.in_words(drawing)
+    assert np.isnan(drawing.series[0].middle).all()
+
+
+def test_durations():
+    assert [studying.duration(s) for s in (5, 600, 7200)] == ["5 s", "10 min", "2.0 h"]
+
+
+def test_own_study_with_held_out_entries_varies_the_hidden_ones(service):
+    spec = ModelSpec.from_dict(BASE)
+    study = own_study_in_session(spec)
+    assert study.cell(1).trial.data.held_out == 0.2 and study.cell(1).trial.data.seed == 1
+    assert "held_out_error" in {m.key for m in study.measures}
+
+
+def own_study_in_session(spec: ModelSpec) -> Study:
+    st.session_state[session.SPEC] = spec
+    return own_study(spec, [], 3, 0.2, keep=True)

@@ -1,0 +1,56 @@
+"""The Compare page in real Chromium: curves and aligned components of several runs, found again by link."""
+
+from __future__ import annotations
+
+from semf_core.model import ModelSpec, preset
+from semf_core.service import Service
+from semf_core.solvers import Limits, MultiplicativeNMF
+from tests.runs.common import wait_for_state
+
+DRAWN = '.semf-compare[data-drawn="yes"]'
+
+
+def finished(home, spec: ModelSpec) -> str:
+    """A run that has come to its end before anybody looks."""
+    service = Service(home, max_running=1)
+    try:
+        handle = service.start(spec)
+        wait_for_state(service, handle.id, "finished")
+        return handle.id
+    finally:
+        service.close()
+
+
+def test_runs_side_by_side_by_link(server, visit):
+    groups = preset("swimmer-groups")
+    plain = ModelSpec(groups.dataset, 17, solver=MultiplicativeNMF(), limits=Limits(max_iter=100), title="Plain")
+    ids = [finished(server.home, groups), finished(server.home, plain)]
+    page = visit(f"{server.url}/compare?pin={','.join(ids)}", height=1800)
+    page.wait_for_selector(DRAWN)
+    page.wait_for_function("document.querySelectorAll('.semf-card .semf-matched').length >= 17")
+    names = page.locator(".semf-card .semf-title").all_text_contents()
+    assert names == ["Ground truth", groups.title, "Plain"]
+    assert page.evaluate("document.querySelectorAll('.semf-card')[1].querySelectorAll('.semf-matched').length") == 17
+    assert page.evaluate("document.querySelectorAll('.semf-card')[2].querySelectorAll('.semf-matched').length") < 17
+    page.get_by_role("radio", name="against seconds").check()
+    page.wait_for_function("document.querySelector('.semf-compare .semf-plot').layout.xaxis.title.text === 'time (s)'")
+    assert page.evaluate("document.querySelector('.semf-compare .semf-plot').data.map(t => t.name)") == [groups.title, "Plain"]
+    page.get_by_text("Keep the table and the figure").click()
+    with page.expect_download() as got:
+        page.get_by_role("button", name="Figure (SVG)").click()
+    assert got.value.suggested_filename == "comparison.svg"
+
+
+def test_what_still_runs_moves_and_comes_to_rest(server, visit):
+    page = visit(f"{server.url}/compare")
+    page.get_by_text("Algorithms with their default options").wait_for()
+    chooser = page.get_by_role("combobox", name="Algorithms with their default options")
+    for word in ("multiplicative", "LSI"):
+        chooser.fill(word)
+        page.get_by_role("option").first.click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Start them").click()
+    page.wait_for_selector(DRAWN)
+    done = "[...document.querySelectorAll('.semf-words')].filter(e => e.textContent.startsWith('Finished')).length === 2"
+    page.wait_for_function(done, timeout=60_000)
+    page.wait_for_selector('[data-testid="stDataFrame"]')

@@ -1,0 +1,82 @@
+"""Snapshots in a real browser: save, open by link in a second browser, continue, download, delete and undo."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+from playwright.sync_api import expect
+
+from semf_core.snapshots.label import Label
+from tests.browser.conftest import PATIENCE, SHORT, make_run, make_snapshot
+
+expect.set_options(timeout=PATIENCE)
+
+def button(page, name):
+    """A button as somebody sees it; Streamlit keeps hidden twins of those with a tooltip."""
+    return page.get_by_role("button", name=name, exact=True).filter(visible=True).first
+
+
+def test_save_open_elsewhere_continue(server, visit):
+    handle = make_run(server.home, SHORT)
+    owner = visit(f"{server.url}/run?run={handle.id}&key={handle.key}")
+    owner.get_by_role("button", name=re.compile("Play|Resume")).filter(visible=True).first.click()
+    expect(owner.get_by_text("Finished: iteration limit")).to_be_visible()
+    button(owner, "Save").click()
+    owner.get_by_label("Title").fill("Nine parts, saved")
+    button(owner, "Save snapshot").click()
+    button(owner, "Open the snapshot").click()
+    expect(owner.get_by_role("heading", name="Nine parts, saved")).to_be_visible()
+    link = owner.url
+    assert "snapshot=" in link and "key" not in link
+    expect(button(owner, "Delete")).to_be_visible()
+
+    guest = visit(link, width=390, height=844, scheme="dark")
+    expect(guest.get_by_role("heading", name="Nine parts, saved")).to_be_visible()
+    expect(guest.get_by_text("Finished: iteration limit")).to_be_visible()
+    expect(guest.locator(".semf-basis img").first).to_be_visible()
+    expect(button(guest, "Continue from here")).to_be_visible()
+    assert button(guest, "Delete").count() == 0
+    scrubber = guest.locator(".semf-scrubber input[type=range]")
+    scrubber.evaluate("e => { e.value = 3; e.dispatchEvent(new Event('input')); }")
+    expect(guest.locator(".semf-basis img")).to_have_attribute("alt", re.compile(r"iteration 3\b"))
+
+    button(guest, "Continue from here").click()
+    expect(button(guest, "Play")).to_be_visible()
+    button(guest, "Play").click()
+    expect(guest.get_by_text("Finished: iteration limit")).to_be_visible()
+
+
+def test_the_gallery_remembers_whose_is_what(server, visit, tmp_path):
+    handle = make_snapshot(server.home, tmp_path, Label("Mine alone", "swimmer, nine"))
+    owner = visit(f"{server.url}/snapshots?snapshot={handle.id}&key={handle.key}")
+    with owner.expect_download() as download:
+        button(owner, "Download").click()
+        owner.get_by_role("link", name=re.compile("Snapshot file")).click()
+    data = download.value.path().read_bytes()
+    assert "manifest.json" in zipfile.ZipFile(io.BytesIO(data)).namelist()
+    assert download.value.suggested_filename == "mine-alone.semf"
+
+    again = visit(f"{server.url}/snapshots", context=owner.context)
+    expect(again.get_by_text("Mine alone").first).to_be_visible()
+    stranger = visit(f"{server.url}/snapshots")
+    expect(stranger.get_by_text("Runs that were saved")).to_be_visible()
+    assert stranger.get_by_text("Mine alone").count() == 0
+
+    button(owner, "Compare").click()
+    expect(owner).to_have_url(re.compile(rf"/compare\?pin={handle.id}"))
+    expect(owner.get_by_role("heading", name="Scores")).to_be_visible()
+
+    mine = visit(f"{server.url}/snapshots?snapshot={handle.id}", context=owner.context)
+    button(mine, "Delete").click()
+    expect(mine.get_by_text("was deleted")).to_be_visible()
+    button(mine, "Undo").click()
+    expect(mine.get_by_text("Mine alone").first).to_be_visible()
+
+    stranger.get_by_text("Open a snapshot file").click()
+    for content, outcome in ((b"nonsense", "is not a readable ZIP archive"), (data, "Continue from here")):
+        file = {"name": "x.semf", "mimeType": "application/zip", "buffer": content}
+        stranger.locator("input[type=file]").set_input_files(file)
+        expect(stranger.get_by_text(outcome).filter(visible=True).first).to_be_visible()
+    assert handle.id not in stranger.url and "snapshot=" in stranger.url

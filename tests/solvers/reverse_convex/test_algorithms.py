@@ -1,0 +1,187 @@
+"""Tangent planes, sparsity maximisation, rewarded sparseness and sparse PCA: feasible, descending, and right."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from semf_core import factorize
+from semf_core.datasets import Paatero
+from semf_core.metrics import hoyer_sparseness, match_parts
+from semf_core.parameters import InvalidInput
+from semf_core.problem import make_problem
+from semf_core.solvers import Limits, RelaxedSparsity, Run, SparsePCA, SparsityMax, TangentPlane
+
+LABELS = np.arange(20) % 4
+BOTH = {"x_low": 0.35, "x_high": 0.5, "y_low": 0.3, "y_high": 0.6}
+NARROW = {"x_low": 0.4, "x_high": 0.402, "y_low": 0.098, "y_high": 0.1}
+
+
+def data(seed=0):
+    """Nonnegative 16×20, parts of classes and noise."""
+    rng = np.random.default_rng(seed)
+    return rng.gamma(0.6, size=(16, 4))[:, LABELS] * rng.uniform(0.7, 1.3, 20) + 0.2 * rng.random((16, 20))
+
+
+def run_of(solver, iterations=8, M=None, rank=3, seed=0):
+    problem = make_problem(data(), rank, labels=LABELS, solver=solver) if M is None else make_problem(M, rank, solver=solver)
+    return Run(problem, solver, Limits(iterations, 0), seed)
+
+
+def costs(run):
+    found = [run.solver.cost(run.problem, run.state)]
+    run.finish(lambda now: found.append(now.solver.cost(now.problem, now.state)))
+    return np.array(found)
+
+
+def label_distance(V):
+    """The largest ‖μ − h‖₂/‖μ‖₁."""
+    means = np.stack([V[:, c == LABELS].mean(axis=1) for c in range(4)], axis=1)[:, LABELS]
+    return (np.linalg.norm(means - V, axis=0) / means.sum(axis=0)).max()
+
+
+@pytest.mark.parametrize("options", [BOTH, NARROW, {"x_low": 0.9, "y_low": 0.9}, {**BOTH, "label_radius": 0.4}], ids=str)
+@pytest.mark.parametrize("cls", [TangentPlane, SparsityMax])
+def test_feasible_at_every_step(cls, options):
+    run = run_of(cls(**options))
+    while run.stop_reason is None:
+        run.advance()
+        U, V, _, _ = run.factors(best=False)
+        for member, factor in zip(run.problem.whole_sets, (U, V), strict=True):
+            assert member.violation(factor) <= 1e-9 * np.linalg.norm(factor)
+        if "label_radius" in options:
+            assert label_distance(V) <= options["label_radius"] * (1 + 1e-5)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        SparsityMax(),
+        SparsityMax(**BOTH),
+        SparsityMax(**NARROW),
+        SparsityMax(x_low=0.6, label_radius=0.4),
+        TangentPlane(**BOTH, fresh=False),
+        RelaxedSparsity(x_weight=0.1, y_weight=0.05),
+        SparsePCA(**BOTH, y_weight=0.02),
+    ],
+    ids=lambda s: f"{s.name} {s.to_dict()}",
+)
+def test_the_cost_never_rises(solver):
+    for seed in range(2):
+        found = costs(run_of(solver, 10, seed=seed))
+        assert (np.diff(found) <= 1e-9 * np.abs(found[:-1])).all() and found[-1] < 0.98 * found[1] + 0.02 * abs(found[1])
+
+
+@pytest.mark.parametrize("options", [{"x_low": 0.6}, BOTH], ids=str)
+def test_both_algorithms_reach_the_same_error(options):
+    ends = [
+        min(run_of(cls(**options), 30, seed=seed).finish().best_uv for seed in range(2)) for cls in (TangentPlane, SparsityMax)
+    ]
+    assert ends[0] == pytest.approx(ends[1], rel=0.02)
+
+
+def test_a_bound_that_does_not_bind_changes_nothing():
+    free, loose = TangentPlane(x_low=0), TangentPlane(x_low=0.001)
+    a, b = (run_of(s, 5).finish().factors() for s in (free, loose))
+    np.testing.assert_allclose(a[0] @ a[1], b[0] @ b[1], atol=1e-5)
+
+
+def test_labels_draw_the_codes_of_a_class_together():
+    distances = [label_distance(run_of(TangentPlane(x_low=0, label_radius=radius)).finish().factors(best=False)[1])
+                 for radius in (None, 0.2, 0.05)]  # fmt: skip
+    assert distances[0] > 0.25 and distances[1] == pytest.approx(0.2, rel=1e-3) and distances[2] == pytest.approx(0.05, rel=1e-3)
+
+
+@pytest.mark.parametrize("cls", [TangentPlane, SparsityMax])
+def test_paatero_needs_the_bound(cls):
+    """Figure 1: bell curves are found with a bound on the sparseness of W, and not without."""
+    truth = Paatero(rows=60, samples=60).load()
+    for low, found in ((0.0, False), (0.6, True)):
+        U = factorize(truth.data, 4, solver=cls(x_low=low), max_iter=30, tol=1e-5).U
+        assert (match_parts(U, truth.parts).cosines.min() > 0.97) == found
+
+
+def sparse_pca_data(seed):
+    """Three factors seen 4, 4 and 2 times (§6.3): V₁ ~ N(0, 290), V₂ ~ N(0, 300), V₃ = −0.3 V₁ + 0.925 V₂ + η."""
+    rng = np.random.default_rng(seed)
+    one, two = rng.normal(0, np.sqrt([[290], [300]]), (2, 80))
+    three = -0.3 * one + 0.925 * two + rng.normal(size=80)
+    return np.repeat([one, two, three], [4, 4, 2], axis=0) + rng.normal(size=(10, 80))
+
+
+def test_sparse_pca_finds_the_blocks_that_pca_mixes():
+    """Figure 2, the best of three starts."""
+    M = sparse_pca_data(1)
+    solver = SparsePCA(x_low=0.5, x_high=0.85, x_weight=0.003)
+    runs = [run_of(solver, 40, M=M, seed=seed).finish() for seed in range(3)]
+    best = min(runs, key=lambda run: solver.cost(run.problem, run.state))
+    U, _, _, _ = best.factors(best=False)
+    blocks = np.repeat(np.eye(3), [4, 4, 2], axis=0)
+    assert match_parts(np.abs(U), blocks).cosines.min() > 0.99
+    assert match_parts(np.abs(np.linalg.svd(M)[0][:, :3]), blocks).cosines.min() < 0.9
+    assert best.best_uv < 0.06 * np.linalg.norm(M)
+
+
+def test_signs_turn_where_that_pays():
+    """From magnitudes with all signs positive, signed data is fitted nearly as well as by the SVD."""
+    rng = np.random.default_rng(5)
+    M = rng.normal(size=(12, 2)) @ rng.normal(size=(2, 20))
+    solver = SparsePCA(x_low=0, x_weight=0, ridge=0)
+    start = (np.full((12, 2), 1e-3), rng.random((2, 20)))
+    run = Run(make_problem(M, 2, solver=solver, start=start), solver, Limits(80, 0)).finish()
+    assert run.best_uv < 0.1 * np.linalg.norm(M)
+
+
+def test_a_higher_price_buys_more_sparseness():
+    runs = [run_of(RelaxedSparsity(x_weight=weight), 15).finish() for weight in (0, 0.02, 0.2)]
+    means = [hoyer_sparseness(run.factors(best=False)[0]).mean() for run in runs]
+    assert means[0] < means[1] < means[2]
+
+
+@pytest.mark.parametrize("cls", [TangentPlane, SparsityMax, RelaxedSparsity, SparsePCA])
+def test_hopeless_data(cls):
+    """A zero matrix, and more components than the data has any use for."""
+    for M in (np.zeros((6, 8)), np.ones((6, 8)), np.eye(6, 8)):
+        U, V, _, _ = Run(make_problem(M, 5, solver=cls()), cls(), Limits(3, 0)).finish().factors()
+        assert np.isfinite(U).all() and np.linalg.norm(M - U @ V) <= np.linalg.norm(M) + 1e-4
+
+
+@pytest.mark.parametrize("cls", [TangentPlane, SparsityMax])
+def test_goes_on_with_other_options(cls):
+    run = run_of(cls(x_low=0.3, label_radius=0.9), 4).finish()
+    tighter = dataclasses.replace(run.solver, label_radius=0.2)
+    run.edit(run.problem, tighter, Limits(3, 0), {}, "tighter")
+    run.finish()
+    assert label_distance(run.factors(best=False)[1]) <= 0.2 * (1 + 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "field"),
+    [
+        (TangentPlane, {"x_low": 0.7, "x_high": 0.6}, "x_low"),
+        (SparsityMax, {"y_low": 0.5, "y_high": 0.5}, "y_low"),
+        (SparsePCA, {"x_low": 1.0}, "x_low"),
+        (TangentPlane, {"x_low": -0.1}, "x_low"),
+        (TangentPlane, {"label_radius": 0}, "label_radius"),
+        (SparsityMax, {"rounds": 0}, "rounds"),
+        (RelaxedSparsity, {"x_weight": -1}, "x_weight"),
+        (SparsePCA, {"small": 2}, "small"),
+    ],
+)
+def test_bad_options(cls, options, field):
+    with pytest.raises(InvalidInput, match=r"\w+ \w+") as refusal:
+        cls(**options)
+    assert refusal.value.field == field
+
+
+@pytest.mark.parametrize("cls", [TangentPlane, SparsityMax])
+def test_labels_must_be_there_if_they_are_to_be_used(cls):
+    cls().check(make_problem(data(), 3, solver=cls()))
+    with pytest.raises(InvalidInput, match="needs the class of every sample"):
+        cls(label_radius=1).check(make_problem(data(), 3, solver=cls()))
+
+
+@pytest.mark.parametrize("cls", [TangentPlane, SparsityMax, RelaxedSparsity, SparsePCA])
+def test_programs_that_would_not_fit_are_refused(cls):
+    with pytest.raises(InvalidInput, match="fewer components"):
+        cls().check(make_problem(np.ones((20_000, 2)), 30, solver=cls()))

@@ -1,0 +1,110 @@
+"""Studies as pages use them."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from semf_core.datasets import Dataset, FileSource
+from semf_core.parameters import InvalidInput
+from semf_core.service import Service
+from semf_core.studies import Finished, StudyStore, builtin_names, builtin_study
+from semf_core.studies import background as background_module
+
+from .common import BASE, slow, small, wait_for
+
+
+@pytest.fixture
+def service(tmp_path):
+    made = Service(tmp_path, max_running=1)
+    yield made
+    made.close()
+
+
+def test_start_pause_resume_and_whose_key_counts(service):
+    studies = service.studies
+    handle = studies.start(slow(30))
+    wait_for(lambda: studies.progress(handle.id).done >= 1)
+    stranger = studies.start(slow(30))
+    assert stranger.id == handle.id and stranger.key == ""
+    with pytest.raises(InvalidInput, match="only whoever started"):
+        studies.pause(handle.id, "somebody's")
+    studies.pause(handle.id, handle.key)
+    wait_for(lambda: studies.progress(handle.id).state == "paused")
+    kept = studies.table(handle.id).done.copy()
+    assert 0 < kept.sum() < 30
+    studies.resume(handle.id)
+    wait_for(lambda: studies.progress(handle.id).done > kept.sum())
+    studies.cancel(handle.id, handle.key)
+    wait_for(lambda: studies.progress(handle.id).state == "cancelled")
+    assert studies.table(handle.id).done[kept].all()
+    background_module._STARTED[-1].wait()
+
+
+def test_the_background_process_outlives_the_server(tmp_path):
+    service = Service(tmp_path, max_running=1)
+    handle = service.studies.start(slow(6))
+    service.close()
+    store = StudyStore.find(handle.id, tmp_path)
+    assert store.progress().moving or store.progress().state == "finished"
+    wait_for(lambda: store.progress().state == "finished")
+    background_module._STARTED[-1].wait()
+
+
+def test_a_dead_process_is_noticed(service):
+    handle = service.studies.start(slow(30))
+    wait_for(lambda: service.studies.progress(handle.id).done >= 1)
+    os.kill(background_module._STARTED[-1].pid, signal.SIGKILL)
+    wait_for(lambda: service.studies.progress(handle.id).state == "interrupted")
+    background_module._STARTED[-1].wait()
+
+
+def test_a_cell_becomes_a_model_with_the_changed_data(service):
+    study = small(base=BASE | {"data": {"held_out": 0.2, "samples": 20}})
+    store = StudyStore.create(study, service.home)
+    store.record([Finished(0, {"relative_error": 0.3}, 0.1)])
+    spec = service.studies.cell_model(store.id, 0, service.add_upload)
+    assert spec.dataset.name == "upload" and "Small study" in spec.title
+    expected = store.study().cell(0).trial
+    shown = expected.data.apply(expected.model.dataset.load()).dataset.data
+    np.testing.assert_array_equal(spec.dataset.load_from(service.home).data, shown)
+    plain = StudyStore.create(small(), service.home)
+    assert service.studies.cell_model(plain.id, 5, service.add_upload).dataset == plain.study().cell(5).trial.model.dataset
+
+
+def test_strangers_studies_are_not_in_the_best_settings(service):
+    mine = service.add_upload(Dataset(np.ones((8, 30))))
+    store = StudyStore.create(small().on(mine), service.home)
+    store.record([Finished(0, {"relative_error": 0.3}, 0.1)])
+    assert service.studies.best([]) == []
+    assert [s.study_id for s in service.studies.best([store.id, "unknown"])] == [store.id]
+
+
+def test_what_must_not_run_on_a_server_is_refused(service):
+    with pytest.raises(InvalidInput, match="upload the file"):
+        service.studies.start(small().on(FileSource(path="/etc/hostname")))
+    with pytest.raises(InvalidInput, match="is the most"):
+        service.studies.start(small(axes=[{"path": "seed", "range": [0, 30000]}], views=[]))
+    with pytest.raises(InvalidInput, match="no study"):
+        service.studies.progress("x" * 22)
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_built_in_studies_are_complete(name, service):
+    study = builtin_study(name)
+    assert study.name == name and study.title and study.summary and study.views
+    assert study.claim.source and study.claim.text and set(study.sizes) == {"quick", "full"}
+    for size in study.sizes:
+        ready = service.studies.prepare(study.sized(size))
+        assert 1 <= ready.count <= 20_000
+        for number in {0, ready.count // 2, ready.count - 1}:
+            cell = ready.cell(number)
+            problem = cell.trial.model.problem(cell.trial.data.apply(cell.trial.model.dataset.load()).dataset)
+            cell.trial.model.solver.check(problem)
+    assert study.sized("quick").count <= study.sized("full").count
+    keys = {m.key for m in study.measures}
+    axes = {a.name: set(a.labels) for a in study.axes}
+    for value in study.claim.values:
+        assert value["measure"] in keys and isinstance(value["value"], float)
+        assert all(value[k] in axes[k] for k in value if k not in ("measure", "value"))
