@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from semf_core.distributed.columns import Candidates, Cut, Measured, Scaled, cut_blocks, largest, scale_blocks
+from semf_core.distributed.connection import dask_module
 from semf_core.distributed.plans import ByColumns, ByRows, Plan
 from semf_core.distributed.sources import Block
 from semf_core.matrix import DenseMatrix
@@ -86,6 +87,10 @@ class Part:
         self._step: tuple[int, int, Sent] | None = None
 
     # -- rows ----------------------------------------------------------------------------------
+
+    def resident_bytes(self) -> int:
+        """Memory that this process has now."""
+        return int(dask_module("psutil").Process().memory_info().rss)  # Dask itself needs psutil
 
     def add(self, source: Block, first: int, keep: bool) -> None:
         """Take a block whose first row has this number in M."""

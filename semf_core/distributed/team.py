@@ -18,10 +18,12 @@ from semf_core.distributed.plans import Plan
 from semf_core.distributed.sources import Block
 from semf_core.parameters import InvalidInput
 
-SHARE = 0.6
-"""Fraction of a worker's memory that is planned for; Dask itself begins to act there."""
+SHARE = 0.75
+"""Fraction of a worker's memory that is planned for; from 0.8 on Dask gives it no more tasks."""
 BUFFERS = 12
 """Arrays of X's size a worker needs at most: three slots of X and U, Λ, working memory, and what a projection makes."""
+START_SECONDS = 120.0
+"""How long a worker may take to begin; it has to import the library."""
 COMING_SECONDS = 20.0
 """How long a worker that takes the place of a lost one is waited for."""
 LOSSES = 5
@@ -53,16 +55,18 @@ class Share:
         sizes = [b.shape[0] * b.shape[1] * itemsize for b in self.blocks]
         if sum(sizes) <= room:
             return [True] * len(sizes)
-        keep, left = [], room - max(sizes)
-        for block, size in zip(self.blocks, sizes, strict=True):
-            keep.append(block.resident or size <= left)
-            left -= size if keep[-1] else 0
-        if left < 0:
+        resident = sum(size for block, size in zip(self.blocks, sizes, strict=True) if block.resident)
+        needed = resident + max((size for block, size in zip(self.blocks, sizes, strict=True) if not block.resident), default=0)
+        if needed > room:
             raise InvalidInput(
                 "M",
-                f"a worker has {max(room, 0) / 1e6:.0f} MB for rows of M, but its largest block takes {max(sizes) / 1e6:.0f} MB;"
-                " cut M into smaller blocks (rechunk), or give the workers more memory",
+                f"a worker has {max(room, 0) / 1e6:.0f} MB for its rows of M, but needs {needed / 1e6:.0f} MB at the least;"
+                " cut M into smaller blocks that the workers read from files, or give them more memory",
             )
+        keep, left = [], room - needed
+        for block, size in zip(self.blocks, sizes, strict=True):
+            keep.append(block.resident or size <= left)
+            left -= 0 if block.resident or not keep[-1] else size
         return keep
 
 
@@ -102,7 +106,7 @@ class Team:
     """All parts, in the order of the rows."""
 
     def __init__(self, client: Any, blocks: Sequence[Block], rank: int, dtype: np.dtype, folder: Path | None = None) -> None:
-        self._client, self._rank, self._dtype, self._folder = client, rank, dtype, folder
+        self.client, self._rank, self._dtype, self._folder = client, rank, dtype, folder
         self._log: list[tuple[str, list[tuple[Any, ...]]]] = []
         self._serial = 0
         self._plans: list[tuple[Plan]] = []
@@ -117,33 +121,31 @@ class Team:
             self.members.append(self._settled(share, address))
 
     def _workers(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         return found
 
     def _settled(self, share: Share, address: str) -> Member:
         """A new part on a worker, with its blocks."""
-        keep = share.kept(self._room(share, address), self._dtype.itemsize)
         name = f"rows-{share.first}-{uuid.uuid4().hex}"
         options = {"workers": [address], "allow_other_workers": False, "actor": True, "pure": False}
         try:
-            made = self._client.submit(Part, name, self._rank, self._dtype.name, **options)
-            dask_module("distributed").wait(made)
+            made = self.client.submit(Part, name, self._rank, self._dtype.name, **options)
+            dask_module("distributed").wait(made, timeout=START_SECONDS)
             # Made in this thread it takes the current client, which talks to the workers; a result takes the default one.
             actor = dask_module("distributed").actor.Actor(Part, address, made.key)
+            keep = share.kept(self._room(share, address, actor.resident_bytes().result()), self._dtype.itemsize)
             for block, first, stays in zip(share.blocks, share.firsts, keep, strict=True):
                 actor.add(block, first, stays).result()
         except OSError as error:
             raise WorkerLost(f"the worker {address} was lost before it had its rows ({error})") from None
         return Member(share, address, name, actor)
 
-    def _room(self, share: Share, address: str) -> float:
-        """Bytes that a worker has left for rows of M."""
-        worker = self._workers().get(address, {})
-        limit = worker.get("memory_limit")
+    def _room(self, share: Share, address: str, taken: int) -> float:
+        """Bytes that a worker has left for rows of M, where so many are taken already."""
+        limit = self._workers().get(address, {}).get("memory_limit")
         if not limit:
             return np.inf
-        state = BUFFERS * share.rows * self._rank * self._dtype.itemsize
-        return SHARE * limit - float(worker.get("metrics", {}).get("memory", 0)) - state
+        return SHARE * limit - taken - BUFFERS * share.rows * self._rank * self._dtype.itemsize
 
     # -- asking ----------------------------------------------------------------------------------
 

@@ -145,6 +145,10 @@ def test_what_does_not_fit_is_read_again_and_never_kept(client, tmp_path, monkey
     assert Share(tuple(blocks), 0).kept(3 * size, 8) == [True, True] + [False] * 11
     with pytest.raises(InvalidInput, match="smaller blocks"):
         Share(tuple(blocks), 0).kept(size - 1, 8)
+    mixed = (*blocks[:2], *blocks_of([np.ones((10, 40))]))
+    assert Share(mixed, 0).kept(2 * size, 8) == [False, False, True]
+    with pytest.raises(InvalidInput, match="needs 0 MB at the least; cut M"):
+        Share(mixed, 0).kept(2 * size - 1, 8)
     monkeypatch.setattr(Team, "_room", lambda *_: 3 * size)
     mapped = np.load(tmp_path / "m.npy", mmap_mode="r")
     found = factorize_blocks(mapped, 4, [Sparse(30)], client=client, seed=3, tol=0, max_iter=5)
