@@ -18,6 +18,7 @@ NAMES = (
     "reverse_convex",
     "dictionary",
     "memory",
+    "distributed",
     "exports",
     "snapshots",
     "studies",

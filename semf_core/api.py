@@ -60,9 +60,9 @@ def factorize(
         return make_result(run)
 
 
-def split_options(solver: str | Solver, options: dict[str, Any]) -> tuple[Solver, Limits]:
+def split_options(solver: str | Solver | type[Solver], options: dict[str, Any]) -> tuple[Solver, Limits]:
     """The solver and the limits that named options describe; unknown names are refused."""
-    cls = type(solver) if isinstance(solver, Solver) else SOLVERS.get(solver)
+    cls = type(solver) if isinstance(solver, Solver) else SOLVERS.get(solver) if isinstance(solver, str) else solver
     solver_names = {p.name for p in params_of(cls)}
     limit_names = {p.name for p in params_of(Limits)}
     for name in options:

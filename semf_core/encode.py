@@ -8,7 +8,7 @@ import numpy as np
 
 from semf_core.matrix import as_data_matrix
 from semf_core.sets import StructureSet
-from semf_core.solvers.admm import solve_shifted
+from semf_core.solvers.halves import solve_shifted
 
 Array = np.ndarray
 MAX_ITER = 1000

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semf_core.datasets.base import as_labels
-from semf_core.matrix import as_data_matrix
+from semf_core.matrix import DataMatrix, as_data_matrix
 from semf_core.parameters import InvalidInput
 from semf_core.sets import StructureSet, combine, members_of
 from semf_core.solvers.base import Array, Problem, Solver
@@ -42,7 +42,7 @@ def make_problem(
 
     A solver with constraints of its own takes no sets; 𝒳 and 𝒴 are then what it enforces by itself.
     """
-    matrix = as_data_matrix(M, mask, dtype)
+    matrix = M if isinstance(M, DataMatrix) else as_data_matrix(M, mask, dtype)
     m, n = matrix.shape
     rank = checked_rank(rank)
     x_set, y_set = combine(_as_sets("X", X)), combine(_as_sets("Y", Y))

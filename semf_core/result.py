@@ -89,15 +89,17 @@ class Result:
 def certify(sets: dict[str, StructureSet], factors: dict[str, Array], gaps: tuple[float, float]) -> Certificate:
     """Measure every constraint on the factor it binds; `sets` and `factors` are keyed U and V."""
     violations = [
-        _violation(name, member, factors[name]) for name, whole in sets.items() for member in members_of(whole)
+        violation(name, member, member.violation(factors[name]), float(np.linalg.norm(factors[name])))
+        for name, whole in sets.items()
+        for member in members_of(whole)
     ]
     counts = [np.count_nonzero(factors[name], axis=0) for name in ("U", "V")]
     return Certificate(tuple(violations), counts[0], counts[1], *gaps)
 
 
-def _violation(name: str, member: StructureSet, factor: Array) -> Violation:
-    value = member.violation(factor)
-    return Violation(name, member.name, member.condition(name), value, value / max(float(np.linalg.norm(factor)), 1e-300))
+def violation(factor: str, member: StructureSet, distance: float, norm: float) -> Violation:
+    """How far a factor of this norm is from one of its constraints."""
+    return Violation(factor, member.name, member.condition(factor), distance, distance / max(norm, 1e-300))
 
 
 def make_result(run: Run) -> Result:
@@ -105,20 +107,21 @@ def make_result(run: Run) -> Result:
     x_set, y_set = run.problem.whole_sets
     U, V, free_x, free_y = run.factors()
     gaps = (float(np.linalg.norm(free_x - U)), float(np.linalg.norm(free_y - V)))
+    certificate = certify({"U": x_set, "V": y_set}, {"U": U, "V": V}, gaps)
+    return Result(U=U, V=V, X=free_x, Y=free_y, certificate=certificate, **told_by(run))
+
+
+def told_by(run: Run) -> dict[str, Any]:
+    """What a result says of the run that gave it, beside factors."""
     at_best = run.history.table()[run.best_iteration - 1] if run.best_iteration else None
-    return Result(
-        U=U,
-        V=V,
-        X=free_x,
-        Y=free_y,
-        history=run.history,
-        iterations=run.iterations,
-        seconds=run.seconds,
-        stop_reason=run.stop_reason or "running",
-        residual_xy=float(at_best[0]) if at_best is not None else np.nan,
-        residual_uv=float(run.best_uv),
-        norm=run.problem.matrix.norm,
-        starts=run.start + 1,
-        events=tuple(run.events),
-        certificate=certify({"U": x_set, "V": y_set}, {"U": U, "V": V}, gaps),
-    )
+    return {
+        "history": run.history,
+        "iterations": run.iterations,
+        "seconds": run.seconds,
+        "stop_reason": run.stop_reason or "running",
+        "residual_xy": float(at_best[0]) if at_best is not None else np.nan,
+        "residual_uv": float(run.best_uv),
+        "norm": run.problem.matrix.norm,
+        "starts": run.start + 1,
+        "events": tuple(run.events),
+    }

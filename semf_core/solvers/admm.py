@@ -6,10 +6,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from semf_core.parameters import param
 from semf_core.solvers.base import SOLVERS, Array, Case, Frame, Problem, Solver, State
+from semf_core.solvers.halves import (
+    Rows,
+    RowSums,
+    Sent,
+    ascend,
+    free,
+    free_rows,
+    moved,
+    relative_change,
+    settle_rows,
+    solve_shifted,
+    to_project,
+)
 from semf_core.solvers.penalties import QUANTITIES, decide, factors
 from semf_core.solvers.starts import starting_factors
 
@@ -68,12 +80,10 @@ class ADMM(Solver):
 
     def init(self, problem: Problem, rng: np.random.Generator) -> State:
         """U, V, Λ, Π zero and Y random (Algorithm 1), or all from given factors."""
-        (m, n), p, dtype = problem.matrix.shape, problem.rank, problem.matrix.dtype
-        state = State(
-            W=np.zeros((2 * p, m), dtype),
-            Z=np.zeros((2 * p, n), dtype),
-            arrays={"Lam": np.zeros((p, m), dtype), "Pi": np.zeros((p, n), dtype), "window": np.zeros((2, QUANTITIES))},
-        )
+        n, p, dtype = problem.matrix.shape[1], problem.rank, problem.matrix.dtype
+        arrays = {"Pi": np.zeros((p, n), dtype), "window": np.zeros((2, QUANTITIES))}
+        state = State(W=self._rows_like(problem), Z=np.zeros((2 * p, n), dtype), arrays=arrays)
+        self._clear_rows(problem, state)
         X0, Y0 = starting_factors(problem, self.start, rng)
         state.Z[:p] = Y0
         if X0 is not None:
@@ -82,6 +92,15 @@ class ADMM(Solver):
             state.Z[p:] = problem.y_set.project(state.Y)
         self._reset_penalties(problem, state)
         return self._averaging_afresh(state)
+
+    def _rows_like(self, problem: Problem) -> Array:
+        """Room for X above U, transposed."""
+        return np.empty((2 * problem.rank, problem.matrix.shape[0]), problem.matrix.dtype)
+
+    def _clear_rows(self, problem: Problem, state: State) -> None:
+        """X, U and Λ zero."""
+        state.W[:] = 0
+        state.arrays["Lam"] = np.zeros((state.rank, state.W.shape[1]), state.W.dtype)
 
     def _reset_penalties(self, problem: Problem, state: State) -> None:
         norm = problem.matrix.norm or 1.0
@@ -105,13 +124,12 @@ class ADMM(Solver):
     def kick(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
         """Y near the current V; U, V, Λ, Π zero as at the start."""
         p, V = state.rank, state.V
-        W, Z = self._free_buffers(state)
+        W, Z = self._free_buffers(problem, state)
         noise = rng.standard_normal(V.shape) if self.start == "normal" else rng.random(V.shape)
         Z[:p] = V + self.kick_size * float(np.abs(V).max()) * noise
         Z[p:] = 0
-        W[:] = 0
         state.W, state.Z = W, Z
-        state.arrays["Lam"][:] = 0
+        self._clear_rows(problem, state)
         state.arrays["Pi"][:] = 0
         state.scratch.pop("YYt", None)
         if self.kick_penalty == "start":
@@ -120,59 +138,55 @@ class ADMM(Solver):
 
     def step(self, problem: Problem, state: State) -> State:
         p, M = state.rank, problem.matrix
-        numbers, Lam, Pi = state.numbers, state.arrays["Lam"], state.arrays["Pi"]
-        W, Z = self._free_buffers(state)
-        Xt, Ut, Y, V = W[:p], W[p:], Z[:p], Z[p:]
+        numbers, Pi = state.numbers, state.arrays["Pi"]
+        W, Z = self._free_buffers(problem, state)
+        Y, V = Z[:p], Z[p:]
         YYt = state.scratch.get("YYt")
         if YYt is None:
             YYt = state.Y @ state.Y.T
         if self.penalty == "scale":
-            numbers["alpha"] = self.scale * max(float(YYt.trace()) / p, np.finfo(W.dtype).tiny)
-        alpha = W.dtype.type(numbers["alpha"])
+            numbers["alpha"] = self._scaled(YYt)
+        alpha = M.dtype.type(numbers["alpha"])
+        rows = self._update_rows(problem, state, W, Sent(state.Y, YYt, alpha, self.gamma))  # (8a), (7c), (7e)
 
-        right = M.right(state.Y, state.W[:p])
-        np.multiply(state.W[p:], alpha, out=Xt)
-        Xt += right
-        Xt -= Lam
-        solve_shifted(YYt, alpha, Xt)  # (8a)
-        spare_x, spare_y = self._spare_buffers(state)
-        np.divide(Lam, alpha, out=spare_x)
-        spare_x += Xt
-        Ut[:] = problem.x_set.project(spare_x.T).T  # (7c), which needs X alone
-
-        left = M.left(W, Xt, state.Y)
-        XtX = Xt @ Xt.T
         if self.penalty == "scale":
-            numbers["beta"] = self.scale * max(float(XtX.trace()) / p, np.finfo(W.dtype).tiny)
-        beta = W.dtype.type(numbers["beta"])
-        np.multiply(state.Z[p:], beta, out=Y)
-        Y += left[:p]
-        Y -= Pi
-        solve_shifted(XtX, beta, Y)  # (8b)
-        np.divide(Pi, beta, out=spare_y)
-        spare_y += Y
-        V[:] = problem.y_set.project(spare_y)  # (7d)
+            numbers["beta"] = self._scaled(rows.XtX)
+        beta = M.dtype.type(numbers["beta"])
+        spare = self._spare(state, "Pi")
+        free(Y, rows.left[:p], state.V, Pi, beta)
+        solve_shifted(rows.XtX, beta, Y)  # (8b)
+        to_project(Y, Pi, beta, spare)
+        V[:] = problem.y_set.project(spare)  # (7d)
+        gap_y = ascend(Pi, Y, V, self.gamma * beta, spare)  # (7f)
 
-        gap_x = _ascend(Lam, Xt, Ut, self.gamma * alpha, spare_x)  # (7e)
-        gap_y = _ascend(Pi, Y, V, self.gamma * beta, spare_y)  # (7f)
         YYt = Y @ Y.T
-        change = max(_relative_change(Xt, state.W[:p], spare_x), _relative_change(Y, state.Z[:p], spare_y))
-        residual_xy = M.residual_from(Xt, Y, left[:p], XtX, YYt)
-        residual_uv = M.residual_from(Ut, V, left[p:], Ut @ Ut.T, V @ V.T)
+        change = max(relative_change(rows.moved, rows.size), relative_change(*moved(Y, state.Y, spare)))
+        residual_xy = M.residual_from(W[:p], Y, rows.left[:p], rows.XtX, YYt)
+        residual_uv = M.residual_from(W[p:], V, rows.left[p:], rows.UtU, V @ V.T)
 
         state.W, state.Z = W, Z
         state.scratch["YYt"] = YYt
         numbers.update(
             residual_xy=residual_xy,
             residual_uv=residual_uv,
-            gap_x=gap_x,
-            gap_y=gap_y,
+            gap_x=float(np.sqrt(rows.gap)),
+            gap_y=float(np.sqrt(gap_y)),
             change=change,
             used_alpha=alpha,
             used_beta=beta,
         )
         self._adapt(state)
         return state
+
+    def _scaled(self, gram: Array) -> float:
+        """The scale rule: c·tr(gram)/p."""
+        return self.scale * max(float(gram.trace()) / len(gram), np.finfo(gram.dtype).tiny)
+
+    def _update_rows(self, problem: Problem, state: State, W: Array, sent: Sent) -> RowSums:
+        """X and U of the next iterate into W, which need the previous Y alone."""
+        rows = Rows(problem.matrix, state.W, W, state.arrays["Lam"], self._spare(state, "Lam"))
+        free_rows(rows, sent)
+        return settle_rows(rows, sent, problem.x_set.project(rows.spare.T).T)
 
     def _adapt(self, state: State) -> None:
         """Algorithm 2 at every q-th iteration, on means over q iterations."""
@@ -207,48 +221,19 @@ class ADMM(Solver):
         )
 
     @staticmethod
-    def _spare_buffers(state: State) -> tuple[Array, Array]:
-        """Working memory of the size of X and of Y, the same at every iteration."""
-        if "spare" not in state.scratch:
-            state.scratch["spare"] = (np.empty_like(state.arrays["Lam"]), np.empty_like(state.arrays["Pi"]))
-        return state.scratch["spare"]
+    def _spare(state: State, like: str) -> Array:
+        """Working memory of the size of Λ or Π, the same at every iteration."""
+        spares = state.scratch.setdefault("spare", {})
+        if like not in spares:
+            spares[like] = np.empty_like(state.arrays[like])
+        return spares[like]
 
-    @staticmethod
-    def _free_buffers(state: State) -> tuple[Array, Array]:
+    def _free_buffers(self, problem: Problem, state: State) -> tuple[Array, Array]:
         """Buffers that hold neither the current factors nor those kept as the best."""
         pool = state.scratch.setdefault("pool", [])
         kept = state.scratch.get("kept")
         for W, Z in pool:
             if W is not state.W and (kept is None or W is not kept[0]):
                 return W, Z
-        pool.append((np.empty_like(state.W), np.empty_like(state.Z)))
+        pool.append((self._rows_like(problem), np.empty_like(state.Z)))
         return pool[-1]
-
-
-def solve_shifted(gram: Array, shift: float, rows: Array) -> None:
-    """rows ← (gram + shift·I)⁻¹ rows in place, by Cholesky; `rows` is p×N in C order."""
-    shifted = gram.copy()
-    shifted.flat[:: len(gram) + 1] += shift
-    (potrf,) = get_lapack_funcs(("potrf",), (shifted,))
-    (trsm,) = get_blas_funcs(("trsm",), (shifted,))
-    factor, info = potrf(shifted, lower=1)
-    if info != 0:
-        raise np.linalg.LinAlgError("the normal equations are not positive definite; raise the starting penalties")
-    # rows.T is N×p in Fortran order: solve Z L Lᵀ = rows.T from the right without a copy.
-    trsm(1.0, factor, rows.T, side=1, lower=1, trans_a=1, overwrite_b=1)
-    trsm(1.0, factor, rows.T, side=1, lower=1, trans_a=0, overwrite_b=1)
-
-
-def _ascend(multiplier: Array, free: Array, projected: Array, step: float, spare: Array) -> float:
-    """multiplier += step·(free − projected); returns ‖free − projected‖."""
-    gap = np.subtract(free, projected, out=spare)
-    norm = float(np.sqrt(np.vdot(gap, gap)))
-    gap *= step
-    multiplier += gap
-    return norm
-
-
-def _relative_change(new: Array, old: Array, spare: Array) -> float:
-    difference = np.subtract(new, old, out=spare)
-    size = float(np.vdot(old, old))
-    return float(np.sqrt(np.vdot(difference, difference) / size)) if size > 0 else np.inf

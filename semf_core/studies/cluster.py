@@ -1,4 +1,4 @@
-"""The same cells on a Dask distributed cluster. The only module that needs the package `distributed`."""
+"""The same cells on a Dask distributed cluster."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import queue
 from pathlib import Path
 from typing import Any
 
-import distributed
-
 from semf_core.datasets import Dataset, FileSource
-from semf_core.parameters import InvalidInput
+from semf_core.distributed.connection import CONNECT_SECONDS, connect
 from semf_core.runs.home import default_home
 from semf_core.runs.uploads import Upload, load_source
 from semf_core.runs.worker import in_words
@@ -19,17 +17,12 @@ from semf_core.studies.trials import Trial
 from semf_core.studies.work import Order, carry_out
 from semf_core.threads import blas_threads
 
-CONNECT_SECONDS = 20
-
 
 class DaskExecutor:
     """Cells as tasks of a cluster. Dask starts a cell again whose worker has gone; it is recorded once."""
 
     def __init__(self, address: str, home: Path | None = None, timeout: float = CONNECT_SECONDS) -> None:
-        try:
-            self._client = distributed.Client(address, timeout=timeout, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise InvalidInput("SEMF_DASK", f"no scheduler answers at {address} ({error}); check the address") from None
+        self._client = connect(address, timeout)
         self._home = home or default_home()
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._cells: dict[Any, int] = {}

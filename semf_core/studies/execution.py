@@ -9,9 +9,11 @@ from collections import Counter, deque
 from pathlib import Path
 from typing import Protocol
 
+from semf_core.distributed.connection import cluster_address
 from semf_core.parameters import InvalidInput
 from semf_core.runs.home import default_home, number_from_env
 from semf_core.runs.pool import Report, WorkerProcess, exit_in_words
+from semf_core.studies.cluster import DaskExecutor
 from semf_core.studies.store import Finished
 from semf_core.studies.work import Order
 
@@ -151,13 +153,9 @@ def default_workers() -> int:
 
 def make_executor(workers: int | None = None, home: Path | None = None) -> Executor:
     """The cluster that SEMF_DASK names, otherwise processes of this computer."""
-    address = os.environ.get("SEMF_DASK", "").strip()
+    address = cluster_address()
     if not address:
         return LocalExecutor(workers, home)
     if workers is not None:
         raise InvalidInput("workers", "are those of the Dask cluster; leave the number out, or unset SEMF_DASK")
-    try:
-        from semf_core.studies.cluster import DaskExecutor  # only those who have a cluster need its package
-    except ImportError:
-        raise InvalidInput("SEMF_DASK", "needs the package distributed; install it here and on the cluster") from None
     return DaskExecutor(address, home)
