@@ -13,8 +13,8 @@ REFRESH_SECONDS = 2.0
 with guarded():
     st.title("Compare", anchor=False)
     st.markdown("The same data, several algorithms: what each one finds, how fast, and how well.")
-    comparing.say_flash()
     run_ids = comparing.pins()
+    comparing.say_flash()
     comparing.ready_made(expanded=not run_ids)
     comparing.choosing(run_ids)
     if run_ids:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import params, session
+from semf_core.model import ModelSpec
 from semf_core.sets import members_of
 from semf_core.solvers import SOLVERS, Solver
 
 ASIDE = "semf_sets_aside"
-"""The sets of the model, and its stamp, while an algorithm is chosen that takes none."""
+"""The model as it was, and its stamp, while an algorithm is chosen that takes no sets."""
 
 
 def choose() -> bool:
@@ -40,13 +41,24 @@ def own_structure(shape: tuple[int, int]) -> None:
 
 
 def _take(key: str) -> None:
-    """Change the algorithm; sets that it cannot take are put aside and come back with one that can."""
+    """Change the algorithm; sets that it cannot take are put aside and come back with one that can.
+
+    So are the title and the sentence of a preset: they promise what its own algorithm finds.
+    """
     chosen, spec = SOLVERS.get(st.session_state[key]), session.spec()
     if chosen is type(spec.solver):
         return
     if spec.solver.takes_sets:
-        st.session_state[ASIDE] = (session.stamp(), spec.x, spec.y)
-    stamp, x, y = st.session_state.get(ASIDE, (None, (), ()))
-    if not chosen.takes_sets or stamp != session.stamp():
-        x, y = (), ()
-    session.update_spec(solver=chosen(), x=x, y=y)
+        st.session_state[ASIDE] = (session.stamp(), spec)
+    stamp, before = st.session_state.get(ASIDE, (None, spec))
+    back = chosen.takes_sets and stamp == session.stamp()
+    x, y = (before.x, before.y) if back else ((), ())
+    title, watch = spec.title, ""
+    if spec.watch or spec.title == _title(spec, type(spec.solver)):  # nobody has typed another
+        title, watch = (before.title, before.watch) if back else (_title(spec, chosen), "")
+        st.session_state.pop(f"spec{session.stamp()}.title", None)
+    session.update_spec(solver=chosen(), x=x, y=y, title=title, watch=watch)
+
+
+def _title(spec: ModelSpec, solver: type[Solver]) -> str:
+    return f"{spec.dataset.title}: {solver.title}"

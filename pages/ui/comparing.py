@@ -31,9 +31,12 @@ PINS, FLASH = "semf_pins", "semf_compare_flash"
 
 def pins() -> list[str]:
     """Ids of the runs and snapshots that are compared; those in the address come first."""
-    named = [p for p in st.query_params.get("pin", "").split(",") if ID.fullmatch(p)]
+    named = [p for p in st.query_params.get("pin", "").split(",") if p]
     kept = st.session_state.setdefault(PINS, [])
-    kept[:] = reader().existing([*kept, *(p for p in named if p not in kept)])
+    wanted = list(dict.fromkeys([*kept, *named]))
+    kept[:] = reader().existing([p for p in wanted if ID.fullmatch(p)])
+    if len(kept) < min(len(wanted), MOST_RUNS):
+        _say("Not everything in this link is here any more: a run may have been deleted, or the link is not whole.")
     _remember()
     return list(kept)
 

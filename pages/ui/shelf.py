@@ -15,16 +15,25 @@ PINNED, STARTED = "semf_pinned_snapshot", "semf_continued_run"
 
 
 def chosen() -> str | None:
-    """The snapshot in the address; a control key there is taken and removed from it."""
+    """The snapshot in the address; a control key there is taken and removed from it.
+
+    One that cannot be had is refused in words, and the gallery follows: a link that leads nowhere is no dead end.
+    """
     snapshot_id = st.query_params.get("snapshot")
-    key = st.query_params.get("key")
-    if snapshot_id and key:
-        if get_service().gallery.card(snapshot_id).owner_ok(key):
-            memory.remember_snapshot(snapshot_id, key)
-        else:
-            running.say("This control link does not fit the snapshot; you can look at it and continue from it.")
-        del st.query_params["key"]
-    return snapshot_id or None
+    if not snapshot_id:
+        return None
+    key = st.query_params.pop("key", None)
+    try:
+        card = get_service().gallery.card(snapshot_id)
+    except InvalidInput as refusal:
+        _leave()
+        params.say_refusal(refusal)
+        return None
+    if key and card.owner_ok(key):
+        memory.remember_snapshot(snapshot_id, key)
+    elif key:
+        running.say("This control link does not fit the snapshot; you can look at it and continue from it.")
+    return snapshot_id
 
 
 def show(snapshot_id: str) -> None:

@@ -10,6 +10,7 @@ from pages.ui import session, studying
 from pages.ui.params import note, plain, say_refusal
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput, Param, params_of
+from semf_core.service import get_service
 from semf_core.studies import Study
 
 NOTHING = "nothing"
@@ -45,7 +46,8 @@ def builder() -> None:
     try:
         study = own_study(spec, [axis for axis in (first, second) if axis], int(seeds), held / 100, keep)
         note(f"{study.count} cells.")
-        if st.button("Start the study", type="primary", icon=":material/play_arrow:", key="study-start"):
+        closed = get_service().read_only
+        if st.button("Start the study", type="primary", icon=":material/play_arrow:", key="study-start", disabled=closed):
             studying.start(study)
     except InvalidInput as refusal:
         say_refusal(refusal)

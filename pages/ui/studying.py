@@ -28,7 +28,7 @@ STATES = {
     "new": "Not started",
     "queued": "Waits for another study to finish",
     "running": "Running",
-    "pausing": "Coming to rest",
+    "pausing": "Finishing the cells that have begun",
     "paused": "Paused",
     "cancelled": "Cancelled",
     "interrupted": "Interrupted",
@@ -40,16 +40,22 @@ STATES = {
 
 
 def chosen() -> str | None:
-    """The study in the address, with its control key taken and removed, or the one that was open before."""
+    """The study in the address, with its control key taken and removed, or the one that was open before.
+
+    One that cannot be had is refused in words, and the list follows: a link that leads nowhere is no dead end.
+    """
     study_id = st.query_params.get("study") or st.session_state.get(OPENED)
     if not study_id:
         return None
-    key = st.query_params.get("key")
-    if key:
-        if get_service().studies.owner_ok(study_id, key):
-            session.runs()[study_id] = key
-        del st.query_params["key"]
-    get_service().studies.progress(study_id)  # refuses an unknown one
+    key = st.query_params.pop("key", None)
+    try:
+        get_service().studies.progress(study_id)  # refuses an unknown one
+    except InvalidInput as refusal:
+        close_study()
+        say_refusal(refusal)
+        return None
+    if key and get_service().studies.owner_ok(study_id, key):
+        session.runs()[study_id] = key
     open_study(study_id)
     return study_id
 
@@ -93,10 +99,16 @@ def card(name: str) -> None:
     study = builtin_study(name)
     st.markdown(f"**{plain(study.title)}**")
     st.markdown(plain(study.summary))
-    st.markdown(f":small[{plain(study.claim.source)}: {plain(study.claim.text)}]")
+    st.markdown(f":small[{_source(study)}: {plain(study.claim.text)}]")
     with st.container(horizontal=True):
         for size, words in SIZES.items():
             size_button(builtin_sized(name, size), words)
+
+
+def _source(study: Study) -> str:
+    """Where the claim stands, at the beginning of a line."""
+    source = study.claim.source
+    return plain(source[:1].upper() + source[1:])
 
 
 def size_button(study: Study, words: str) -> None:
@@ -108,7 +120,9 @@ def size_button(study: Study, words: str) -> None:
         label = f"{words}: {progress.done} of {progress.total} cells"
         icon = ":material/check_circle:" if progress.state == "finished" else ":material/monitoring:"
         st.button(label, key=f"open-{study.name}-{study.size}", icon=icon, on_click=open_study, args=(ready.id,))
-    elif st.button(f"{words}: {study.count} cells", key=f"start-{study.name}-{study.size}", icon=":material/play_arrow:"):
+        return
+    label, closed = f"{words}: {study.count} cells", get_service().read_only
+    if st.button(label, key=f"start-{study.name}-{study.size}", icon=":material/play_arrow:", disabled=closed):
         start(study)
 
 
@@ -125,7 +139,7 @@ def detail(study_id: str) -> None:
     if study.summary:
         st.markdown(plain(study.summary))
     if study.claim.text:
-        st.info(f"**{plain(study.claim.source)}**: {plain(study.claim.text)}", icon=":material/menu_book:")
+        st.info(f"**{_source(study)}**: {plain(study.claim.text)}", icon=":material/menu_book:")
     say_flash()
     controls(study_id)
     moving = get_service().studies.progress(study_id).moving
@@ -135,16 +149,17 @@ def detail(study_id: str) -> None:
 
 
 def controls(study_id: str) -> None:
-    studies, key = get_service().studies, session.key_for(study_id)
+    studies, key, closed = get_service().studies, session.key_for(study_id), get_service().read_only
     progress = studies.progress(study_id)
     with st.container(horizontal=True, gap="small"):
         goes = progress.state in {"new", "paused", "cancelled", "interrupted"}
         word = "Start" if progress.state == "new" else "Resume"
         again = {"on_click": command, "args": (studies.resume, study_id)}
-        st.button(word, icon=":material/play_arrow:", type="primary", disabled=not goes, **again)
-        if key is not None:
-            enabled = progress.state in {"queued", "running"}
-            for label, icon, action in (("Pause", "pause", studies.pause), ("Cancel", "stop", studies.cancel)):
+        st.button(word, icon=":material/play_arrow:", type="primary", disabled=closed or not goes, **again)
+        if key is not None and not closed:
+            pauses = progress.state in {"queued", "running"}
+            ways = (("Pause", "pause", studies.pause, pauses), ("Cancel", "stop", studies.cancel, progress.moving))
+            for label, icon, action, enabled in ways:
                 st.button(label, icon=f":material/{icon}:", disabled=not enabled, on_click=command, args=(action, study_id, key))
         with st.popover("Share", icon=":material/share:"):
             share(study_id, key)
@@ -256,7 +271,7 @@ def export(study_id: str, study: Study) -> None:
         text = studies.as_json(study_id)
         st.download_button("Study as JSON", text, f"{study.name}.json", "application/json", on_click="ignore")
         number = st.number_input("Cell", 0, study.count - 1, 0, width=140, key="study-cell")
-        if st.button("Run this cell", icon=":material/play_arrow:"):
+        if st.button("Run this cell", icon=":material/play_arrow:", disabled=get_service().read_only):
             open_cell(study_id, int(number))
     failures = studies.failures(study_id)
     if failures:

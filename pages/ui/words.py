@@ -18,12 +18,16 @@ THINGS = {
     "edit": "The change",
     "key": "The key",
     "run": "The run",
+    "server": "This server",
+    "snapshot": "The snapshot",
+    "solver": "The algorithm",
     "spec": "The model",
     "store": "The server's store",
+    "study": "The study",
 }
 """What is refused, where it is no field that somebody fills in."""
 PREDICATE = re.compile(
-    r"(is|are|was|must|cannot|has|have|holds?|names?|leaves?|allows?|declares?|changes|needs?|takes|overlap)\b"
+    r"(is|are|was|must|cannot|has|have|holds?|names?|leaves?|allows?|declares?|changes|needs?|shows|takes|overlap)\b"
 )
 """A message that goes on after the name of its field: "must be positive"; others are sentences of their own."""
 

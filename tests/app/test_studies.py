@@ -48,7 +48,7 @@ def test_a_card_for_every_study_with_its_claim_and_sizes(service):
     page = open_page("studies")
     for name in builtin_names():
         study = builtin_study(name)
-        assert study.claim.source.split(",")[0] in texts(page).replace("\\", "")
+        assert study.claim.source.split(",")[0].lower() in texts(page).replace("\\", "").lower()
         for size in ("quick", "full"):
             assert f"{builtin_sized(name, size).count} cells" in page.button(key=f"start-{name}-{size}").label
 
@@ -103,7 +103,16 @@ def test_a_link_to_a_study_that_is_gone(service):
     page = AppTest.from_file(str(PAGES / "studies.py"), default_timeout=60)
     page.query_params["study"] = "x" * 22
     page.run()
-    assert not page.exception and "no study with this id" in errors(page)[0]
+    assert not page.exception and errors(page)[0].startswith("There is no study with this id")
+    assert "study" not in page.query_params and page.button(key="start-swimmer-rates-quick"), "the list follows"
+
+
+def test_a_server_that_only_shows_starts_no_study(service):
+    store = filled(service, small())
+    service.read_only = True
+    assert all(b.disabled for b in open_page("studies").button if b.key.startswith("start-"))
+    buttons = {b.label: b for b in opened(store.id, **{session.RUNS: {store.id: "key"}}).button}
+    assert buttons["Resume"].disabled and buttons["Run this cell"].disabled and "Cancel" not in buttons
 
 
 def test_a_cell_starts_a_run_of_its_model(service):
