@@ -35,7 +35,7 @@ lint: $(DEV)
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
 
-bench: $(RUNTIME) $(if $(PEERS),$(PEER_STAMP))
+bench: $(DEV) $(if $(PEERS),$(PEER_STAMP))
 	$(BIN)/python -m benchmarks $(BENCH_FLAGS)
 
 bench-app: $(DEV)
