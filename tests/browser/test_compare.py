@@ -46,8 +46,9 @@ def test_what_still_runs_moves_and_comes_to_rest(server, visit):
     page.get_by_text("Algorithms with their default options").wait_for()
     chooser = page.get_by_role("combobox", name="Algorithms with their default options")
     for word in ("multiplicative", "LSI"):
+        chooser.click()
         chooser.fill(word)
-        page.get_by_role("option").first.click()
+        page.get_by_role("option").filter(has_text=word).first.click()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Start them").click()
     page.wait_for_selector(DRAWN)
