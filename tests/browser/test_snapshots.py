@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from semf_core.snapshots.label import Label
 from tests.browser.conftest import PATIENCE, SHORT, make_run, make_snapshot
+from tests.browser.test_live import LIVE, press
 
 expect.set_options(timeout=PATIENCE)
 
@@ -21,7 +22,8 @@ def button(page, name):
 def test_save_open_elsewhere_continue(server, visit):
     handle = make_run(server.home, SHORT)
     owner = visit(f"{server.url}/run?run={handle.id}&key={handle.key}")
-    owner.get_by_role("button", name=re.compile("Play|Resume")).filter(visible=True).first.click()
+    owner.wait_for_selector(LIVE)
+    press(owner, "Resume")
     expect(owner.get_by_text("Finished: iteration limit")).to_be_visible()
     button(owner, "Save").click()
     owner.get_by_label("Title").fill("Nine parts, saved")
