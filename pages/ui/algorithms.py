@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import params, session
-from semf_core.model import ModelSpec
+from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.sets import members_of
 from semf_core.solvers import SOLVERS, Solver
 
@@ -43,7 +43,7 @@ def own_structure(shape: tuple[int, int]) -> None:
 def _take(key: str) -> None:
     """Change the algorithm; sets that it cannot take are put aside and come back with one that can.
 
-    So are the title and the sentence of a preset: they promise what its own algorithm finds.
+    So are its options, and the title and the sentence of a preset: they promise what its own algorithm finds.
     """
     chosen, spec = SOLVERS.get(st.session_state[key]), session.spec()
     if chosen is type(spec.solver):
@@ -53,11 +53,12 @@ def _take(key: str) -> None:
     stamp, before = st.session_state.get(ASIDE, (None, spec))
     back = chosen.takes_sets and stamp == session.stamp()
     x, y = (before.x, before.y) if back else ((), ())
-    title, watch = spec.title, ""
-    if spec.watch or spec.title == _title(spec, type(spec.solver)):  # nobody has typed another
-        title, watch = (before.title, before.watch) if back else (_title(spec, chosen), "")
+    solver = before.solver if back and type(before.solver) is chosen else chosen()
+    title = spec.title
+    if title in {_title(spec, type(spec.solver)), *(preset(name).title for name in preset_names())}:  # not one's own
+        title = before.title if back else _title(spec, chosen)
         st.session_state.pop(f"spec{session.stamp()}.title", None)
-    session.update_spec(solver=chosen(), x=x, y=y, title=title, watch=watch)
+    session.update_spec(solver=solver, x=x, y=y, title=title, watch=before.watch if back else "")
 
 
 def _title(spec: ModelSpec, solver: type[Solver]) -> str:

@@ -9,7 +9,7 @@ from pages.ui.words import READ_ONLY
 from semf_core.api import SEED
 from semf_core.codegen import python_code, readable_json
 from semf_core.model import ModelSpec, preset, preset_names
-from semf_core.parameters import InvalidInput, Param
+from semf_core.parameters import InvalidInput, Param, params_of
 from semf_core.problem import MAX_RANK, scale_warning
 from semf_core.service import get_service
 from semf_core.sets import Nonnegative, combine
@@ -99,9 +99,10 @@ def _field(p: Param) -> None:
 def options() -> None:
     """The solver's options and the limits of a run, all from their descriptions."""
     stamp = session.stamp()
-    current = session.spec().solver
-    with st.expander(f"Options of {current.title}", icon=":material/tune:", expanded=not current.takes_sets):
-        solver = params.edit(current, f"solver{stamp}.{current.name}", columns=3)
+    solver = current = session.spec().solver
+    if params_of(type(current)):  # plain NMF has none: no empty box
+        with st.expander(f"Options of {current.title}", icon=":material/tune:", expanded=not current.takes_sets):
+            solver = params.edit(current, f"solver{stamp}.{current.name}", columns=3)
     with st.expander("Limits: iterations, tolerance, restarts, kicks, polish", icon=":material/timer:"):
         limits = params.edit(session.spec().limits, f"limits{stamp}", columns=3)
     if (solver, limits) != (session.spec().solver, session.spec().limits):

@@ -35,6 +35,8 @@ class Around:
 
 
 NOTHING = Around()
+NAMES = {"dtype": "Precision"}
+"""Labels of parameters whose name is a programmer's word."""
 
 
 # -- one value ---------------------------------------------------------------------------------
@@ -47,7 +49,7 @@ def value_widget(p: Param, current: Any, key: str, around: Around = NOTHING) -> 
 
 def label(p: Param) -> str:
     """The words for a parameter: its name, with its symbol where that is another."""
-    name = p.name[:1].upper() + p.name[1:].replace("_", " ")
+    name = NAMES.get(p.name) or p.name[:1].upper() + p.name[1:].replace("_", " ")
     plain = re.sub(r"\\mathrm|\\var|[\\{}]", "", p.symbol)
     sign = words.symbol(plain)
     if not sign or (plain == p.name and len(sign) > 1):

@@ -7,16 +7,18 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import session, studying
-from pages.ui.params import note, plain, say_refusal
+from pages.ui.params import label, note, plain, say_refusal
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput, Param, params_of
 from semf_core.service import get_service
+from semf_core.spelling import FIRST
 from semf_core.studies import Study
 
 NOTHING = "nothing"
 KINDS = frozenset({"integer", "number", "choice", "boolean"})
 RANK = Param("integer", 2, low=1, high=4096, name="rank", help="number of components p")
 SEEDS = Param("integer", 10, low=1, high=1000, name="seeds", help="repetitions of every setting")
+ROOTS = {"solver": "algorithm", "limits": "limits", "dataset": "data"}
 
 
 def paths_of(spec: ModelSpec) -> dict[str, Param]:
@@ -27,6 +29,14 @@ def paths_of(spec: ModelSpec) -> dict[str, Param]:
     for root, owner in owners:
         found |= {f"{root}.{p.name}": p for p in params_of(type(owner)) if p.kind in KINDS}
     return found
+
+
+def path_words(path: str, p: Param) -> str:
+    """A path as the Model page speaks of it: x.0.k is k of constraint 1 on X."""
+    root, *rest = path.split(".")
+    if root in ("x", "y"):
+        return f"{label(p)} of constraint {int(rest[0]) + FIRST} on {root.upper()}"
+    return f"{label(p)} ({ROOTS[root]})" if rest else label(p)
 
 
 def values_of(p: Param, text: str) -> list[Any]:
@@ -59,7 +69,9 @@ def _axis(paths: dict[str, Param], number: int) -> dict[str, Any] | None:
     """One thing that varies, and its values."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         word = "What varies" if number == 1 else "And with it"
-        path = st.selectbox(word, [NOTHING, *paths], key=f"study-path-{number}", width=320)
+        words = {path: path_words(path, p) for path, p in paths.items()}
+        options = {"format_func": lambda path: words.get(path, path), "width": 320}
+        path = st.selectbox(word, [NOTHING, *paths], key=f"study-path-{number}", **options)
         if path == NOTHING:
             return None
         p = paths[path]
@@ -70,7 +82,7 @@ def _axis(paths: dict[str, Param], number: int) -> dict[str, Any] | None:
         say_refusal(refusal)
         return None
     if not values:
-        note(f"Type the values of {plain(path)}, for example {_example(p)}.")
+        note(f"Type the values of {plain(words[path])}, for example {_example(p)}.")
         return None
     return {"name": path, "path": path, "values": values}
 

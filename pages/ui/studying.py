@@ -212,7 +212,7 @@ def show_progress(progress: Progress) -> None:
     words = f"{STATES[progress.state]}: {progress.done} of {progress.total} cells"
     if progress.failed:
         words += f", {progress.failed} failed"
-    if progress.moving and progress.seconds_left is not None:
+    if progress.state == "running" and progress.seconds_left is not None:
         words += f", about {duration(progress.seconds_left)} left"
     st.progress((progress.done + progress.failed) / max(1, progress.total), text=words)
     if progress.message:

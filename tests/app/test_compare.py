@@ -68,6 +68,9 @@ def test_links_pin_and_what_is_pinned_can_be_taken_out(service):
     service.delete(second.id, second.key)
     page.run()
     assert not errors(page) and pinned(page) == [], "a deleted run is no longer compared"
+    assert any("Not everything" in w.value for w in page.warning)
+    page.run()
+    assert not page.warning, "it is said once"
 
 
 def test_the_feed_sends_only_what_changed(service):

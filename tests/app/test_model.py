@@ -12,7 +12,7 @@ from semf_core.codegen import python_code
 from semf_core.datasets import SparseCodes
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.sets import SETS, Box, GroupSparse, Nonnegative, NormBall, Sparse
-from semf_core.solvers import SOLVERS
+from semf_core.solvers import SOLVERS, MultiplicativeNMF, TruncatedSVD
 from tests.app.widgets import block_keys, errors, fill, open_page, spec_of
 
 SMALL = SparseCodes(rows=6, atoms=4, samples=30, nonzeros=2)
@@ -66,6 +66,21 @@ def test_every_algorithm_can_be_chosen_and_put_back(cls):
     assert any(cls.enforces in m.value for m in page.markdown)
     page.selectbox(key=choice).set_value(before.solver.name).run()
     assert spec_of(page) == before
+
+
+def test_the_promise_of_a_preset_stays_with_its_algorithm():
+    page = open_page("model", preset("swimmer-groups"))
+    before = spec_of(page)
+    choice = next(s.key for s in page.selectbox if s.label == "Algorithm")
+    for cls in (MultiplicativeNMF, TruncatedSVD):
+        page.selectbox(key=choice).set_value(cls.name).run()
+        assert (spec_of(page).title, spec_of(page).watch) == (f"Swimmer: {cls.title}", "")
+    page.selectbox(key=choice).set_value(before.solver.name).run()
+    assert spec_of(page) == before
+    title = next(t.key for t in page.text_input if t.label == "Title")
+    page.text_input(key=title).set_value("Mine").run()
+    page.selectbox(key=choice).set_value("svd").run()
+    assert spec_of(page).title == "Mine", "what somebody has typed stays"
 
 
 def test_scope_is_edited_like_everything_else():

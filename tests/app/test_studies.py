@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import session, study_figures, studying
-from pages.ui.study_building import own_study, paths_of
+from pages.ui.study_building import own_study, path_words, paths_of
 from semf_core.model import ModelSpec, preset
 from semf_core.runs.ids import key_hash
 from semf_core.studies import Finished, Study, StudyStore, builtin_names, builtin_sized, builtin_study
@@ -188,6 +188,8 @@ def test_own_studies_cover_sets_solver_limits_and_data(service):
     spec = preset("dictionary")
     paths = paths_of(spec)
     assert {"rank", "y.0.k", "solver.epsilon", "limits.kick", "dataset.snr_db"} <= set(paths)
+    words = [path_words(path, paths[path]) for path in ("rank", "y.0.k", "limits.max_iter")]
+    assert words == ["Rank", "k of constraint 1 on Y", "Max iter (limits)"]
 
 
 def test_best_settings_open_in_model(service):

@@ -81,7 +81,7 @@ def test_a_file_becomes_its_parts(server, visit, swimmer_file):
     choose(page, "Add a constraint on Y", "k per group")
     write(block(page, "k per group"), page, "Groups Gₜ", GROUPS)
     page.get_by_role("img", name=re.compile("Partition: 5 groups")).wait_for()
-    page.get_by_text("Options of SeMF").click()
+    page.get_by_text("Options of SeMF (ADMM)").click()
     write(page, page, "α₀", 3)
     write(page, page, "β₀", 0.3)
     page.get_by_text("Limits: iterations").click()
