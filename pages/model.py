@@ -46,6 +46,7 @@ with guarded():
             modelling.rank_and_seed()
             with formula:
                 data_line(loaded)
+            modelling.note_on_rank(loaded.dataset.shape)
         with st.container(border=True):
             takes_sets = algorithms.choose()
             if not takes_sets:

@@ -113,9 +113,9 @@ export class View {
     const narrow = this.root.clientWidth < 620;
     const axis = { gridcolor: grid, linecolor: grid, zeroline: false, type: "log", exponentformat: "power" };
     const layout = {
-      uirevision: this.axis, margin: { l: 60, r: 10, t: 8, b: 44 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
+      uirevision: this.axis, margin: { l: 60, r: 10, t: 8, b: 56 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
       font: { color: text, family: font, size: narrow ? 12 : 14 }, hoverlabel: { bgcolor: dark ? "#22262e" : "#ffffff", bordercolor: grid, font: { color: text } },
-      xaxis: { ...axis, title: { text: AXES[this.axis], standoff: 6 } }, yaxis: { ...axis, nticks: 6, range: errorRange(runs, this.floor) }, showlegend: true,
+      xaxis: { ...axis, title: { text: AXES[this.axis], standoff: 14 } }, yaxis: { ...axis, nticks: 6, range: errorRange(runs, this.floor) }, showlegend: true,
       legend: narrow ? { orientation: "h", y: -0.22 } : { x: 1.01, y: 1 }, shapes: [], annotations: [],
     };
     if (this.floor) {

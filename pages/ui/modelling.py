@@ -84,6 +84,14 @@ def rank_and_seed() -> None:
             _field(p)
 
 
+def note_on_rank(shape: tuple[int, int]) -> None:
+    """A rank above both sides of the data is allowed, and only rarely meant."""
+    if session.spec().rank > min(shape):
+        side = "rows" if shape[0] <= shape[1] else "columns"
+        use = "right for a dictionary with few atoms a sample, too many for parts"
+        params.note(f"There are more components than the data has {side} ({min(shape)}): {use}.")
+
+
 def _field(p: Param) -> None:
     """One field of the spec; refused values leave it as it was."""
     current = getattr(session.spec(), p.name)

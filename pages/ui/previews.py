@@ -116,7 +116,8 @@ def show_spectrum(shown: Spectrum) -> None:
     figure = go.Figure(go.Scatter(x=np.arange(1, len(values) + 1), y=values, mode=mode, marker={"size": 5}, name="σ"))
     figure.update_yaxes(type="log", title="singular value σᵢ", exponentformat="power")
     figure.update_xaxes(title="i, from the largest on", rangemode="tozero")
-    figure.update_layout(height=300, margin={"l": 10, "r": 10, "t": 20, "b": 10}, showlegend=False)
+    title = "Singular values of M (logarithmic)"
+    figure.update_layout(title=title, height=320, margin={"l": 10, "r": 10, "t": 40, "b": 10}, showlegend=False)
     st.plotly_chart(figure, config={"displayModeBar": False}, alt=f"Singular values: {shown.describe()}", key="spectrum")
     st.markdown(f":small[{shown.describe()} {shown.note}]")
 

@@ -83,6 +83,13 @@ def test_the_promise_of_a_preset_stays_with_its_algorithm():
     assert spec_of(page).title == "Mine", "what somebody has typed stays"
 
 
+def test_a_rank_above_the_datas_size_is_remarked_on():
+    page = open_page("model", small())
+    assert not any("more components than" in m.value for m in page.markdown)
+    page.number_input(key="spec0.rank").set_value(7).run()
+    assert any("than the data has rows (6)" in m.value for m in page.markdown)
+
+
 def test_scope_is_edited_like_everything_else():
     page = open_page("model", small(x=(Sparse(k=2),)))
     (key,) = block_keys(page, "X")
