@@ -82,3 +82,12 @@ def test_the_gallery_remembers_whose_is_what(server, visit, tmp_path):
         stranger.locator("input[type=file]").set_input_files(file)
         expect(stranger.get_by_text(outcome).filter(visible=True).first).to_be_visible()
     assert handle.id not in stranger.url and "snapshot=" in stranger.url
+
+
+def test_the_animation_is_shown(server, visit, tmp_path):
+    handle = make_snapshot(server.home, tmp_path, Label("Moving"))
+    page = visit(f"{server.url}/_stcore/health")
+    for kind in ("gif", "webp"):
+        page.set_content(f'<img src="{server.url}/studio/download/{handle.id}/{kind}" alt="">')
+        page.wait_for_function("document.images[0].complete")
+        assert page.evaluate("document.images[0].naturalWidth") > 50
