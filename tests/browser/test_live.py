@@ -31,6 +31,13 @@ def enabled(page, label):
     )
 
 
+def leave(page):
+    """Nobody else has to wait for an endless run."""
+    enabled(page, "Pause")
+    press(page, "Pause")
+    state_is(page, "Paused")
+
+
 def open_and_resume(server, visit):
     handle = make_run(server.home)
     page = visit(f"{server.url}/run?run={handle.id}&key={handle.key}")
@@ -149,6 +156,7 @@ def test_a_killed_worker_is_reported_in_words_and_everybody_sees_the_run_resumed
     enabled(page, "Resume")
     press(page, "Resume")
     state_is(viewer, "Running")
+    leave(page)
 
 
 def test_hover_and_click_on_a_basis_image(server, visit):
@@ -161,6 +169,7 @@ def test_hover_and_click_on_a_basis_image(server, visit):
     page.wait_for_function("!document.querySelector('.semf-samples .semf-title').textContent.includes('52, 103, 154, 205')")
     page.get_by_label("X, free").check()
     page.wait_for_function("document.querySelector('.semf-basis .semf-title').textContent.startsWith('Basis X')")
+    leave(page)
 
 
 def test_a_run_outlives_its_server(tmp_path, visit):
