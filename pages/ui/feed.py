@@ -1,7 +1,7 @@
 """What the live view is sent: only the points and pictures that it does not have yet.
 
 The browser asks with what it has (`Ask`), and gets a dict that is ready for JSON. Curves are thinned
-to between 400 and 800 points: each is the end of a stretch of `stride` iterations.
+to between 300 and 600 points: each is the end of a stretch of `stride` iterations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from semf_core.thinning import decisions, stride_for
 
 Array = np.ndarray
 CURVES = ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y")
-MOST_POINTS = 800
+MOST_POINTS = 600
 MOST_EVENTS = 300
 MOST_SAMPLES = 8
 MOST_TOP = 5

@@ -213,7 +213,7 @@ class Recorded:
         return self.rows[since:]
 
 
-@pytest.mark.parametrize("count", [1, 799, 800, 801, 1601, 75_003])
+@pytest.mark.parametrize("count", [1, 599, 600, 601, 1201, 75_003])
 def test_long_histories_are_thinned_to_a_few_hundred_points(count):
     reply = feed.points(Recorded(count), "run", feed.Ask())
     stride = reply["stride"]
