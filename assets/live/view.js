@@ -45,6 +45,7 @@ export class View {
     this.failures = 0;
     this.begun = performance.now();
     this.first = true;
+    this.replayed = false;
   }
 
   update(data) {
@@ -125,8 +126,11 @@ export class View {
   // The answer goes to the charts, the pictures and the head; the result is the time to the next question.
   take(reply, began) {
     const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const replay = this.first && this.data.autoplay && !reply.live && !calm && reply.keyframes.length > 1;
+    // A run that was over before anybody could follow it is shown once more, slowly.
+    const young = this.first || performance.now() - this.begun < EAGER_FOR_MS;
+    const replay = young && !this.replayed && this.data.autoplay && !reply.live && !calm && reply.keyframes.length > 1;
     this.first = false;
+    this.replayed ||= replay;
     this.takePoints(reply, replay);
     this.takeEvents(reply);
     if (reply.floor) this.charts.floor(reply.floor);
