@@ -24,6 +24,7 @@ from semf_core.solvers import (
     MultiplicativeNMF,
     NsNMF,
     Solver,
+    SparsenessNMF,
 )
 
 CBCL_SHAPE, CBCL_RANK, CBCL_ITERATIONS = (361, 2429), 49, 1000
@@ -74,6 +75,7 @@ def errors() -> list[Error]:
     ours = [Error(f"{cls.title}, (λ, α, β) = {weights}", weighted(cls, *weights), paper) for cls, weights, paper in entries]
     others = [
         Error("NMF (multiplicative)", MultiplicativeNMF(), 0.8631, False),
+        Error("NMFsc, sparseness 0.8 of U", SparsenessNMF(sparseness_x=0.8), 1.3577, False),
         Error("nsNMF (θ = 0.6)", NsNMF(theta=0.6), 1.5578, False),
         Error("LNMF", LNMF(), 5.051, False),
     ]

@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.common import REPOSITORY, Array, Row, at_least, at_most, in_processes, parser, print_table
-from semf_core.datasets import Digits, Faces, Paatero
+from semf_core.datasets import Digits, Faces, HiddenFactors, Paatero
 from semf_core.metrics import match_parts
 from semf_core.problem import make_problem
 from semf_core.solvers import Limits, Run, Solver, SparsenessNMF, SparsePCA, SparsityMax, TangentPlane
@@ -196,23 +196,16 @@ def labels_table(quick: bool) -> None:
 # -- Figures 1, 2 and 4 -----------------------------------------------------------------------------
 
 
-def toy(seed: int) -> Array:
-    """§6.3: V₁ ~ N(0, 290), V₂ ~ N(0, 300), V₃ = −0.3 V₁ + 0.925 V₂ + η, seen 4, 4 and 2 times with unit noise."""
-    rng = np.random.default_rng(seed)
-    one, two = rng.normal(0, np.sqrt([[290], [300]]), (2, 100))
-    three = -0.3 * one + 0.925 * two + rng.normal(size=100)
-    return np.repeat([one, two, three], [4, 4, 2], axis=0) + rng.normal(size=(10, 100))
-
-
 def blocks_found(seed: int) -> tuple[float, float]:
     """The worst cosine of the three blocks with sparse PCA (best of three starts) and with PCA."""
-    M, blocks = toy(seed), np.repeat(np.eye(3), [4, 4, 2], axis=0)
-    solver = SparsePCA(x_low=0.5, x_high=0.85, x_weight=0.003)
-    problem = make_problem(M, 3, solver=solver)
+    toy, solver = HiddenFactors(seed=seed).load(), SparsePCA(x_low=0.5, x_high=0.85, x_weight=0.003)
+    assert toy.parts is not None
+    problem = make_problem(toy.data, 3, solver=solver)
     runs = [Run(problem, solver, Limits(max_iter=100, tol=1e-6), start).finish() for start in range(3)]
     best = min(runs, key=lambda run: solver.cost(problem, run.state))
-    sparse, plain = best.factors(best=False)[0], np.linalg.svd(M)[0][:, :3]
-    return tuple(float(match_parts(np.abs(U), blocks).cosines.min()) for U in (sparse, plain))  # type: ignore[return-value]
+    bases = best.factors(best=False)[0], np.linalg.svd(toy.data)[0][:, :3]
+    sparse, plain = (float(np.abs(match_parts(U, toy.parts).cosines).min()) for U in bases)
+    return sparse, plain
 
 
 def curves_found(low: float, seed: int) -> float:

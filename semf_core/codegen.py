@@ -21,8 +21,8 @@ BUILT_IN = "semf_core.datasets."
 def python_code(spec: ModelSpec) -> str:
     """Code that runs the model and leaves its outcome in `result`; the same seed gives the same numbers."""
     imports: dict[str, set[str]] = {"semf_core": {"factorize"}}
-    load = _data_lines(spec.dataset, imports)
-    arguments = [f"rank={spec.rank}"]
+    load = _data_lines(spec.dataset, spec.solver.uses_labels, imports)
+    arguments = [f"rank={spec.rank}"] + ["labels=labels"] * spec.solver.uses_labels
     arguments += [f"{name}={_sets(sets, imports)}" for name, sets in (("X", spec.x), ("Y", spec.y)) if sets]
     if spec.solver.name != ADMM.name:
         arguments.append(f"solver={spec.solver.name!r}")
@@ -53,13 +53,13 @@ def readable_json(value: Any, margin: str = "") -> str:
     return "[\n" + ",\n".join(deeper + readable_json(v, deeper) for v in value) + f"\n{margin}]"
 
 
-def _data_lines(source: DatasetSource, imports: dict[str, set[str]]) -> list[str]:
+def _data_lines(source: DatasetSource, labels: bool, imports: dict[str, set[str]]) -> list[str]:
     if type(source) in DATASETS.everything() and type(source).__module__.startswith(BUILT_IN):
+        if labels:
+            return [f"dataset = {_call(source, imports)}.load()", "M, labels = dataset.data, dataset.labels"]
         return [f"M = {_call(source, imports)}.load().data"]
-    return [
-        "# The data was uploaded: put the path of your own file here (samples in columns).",
-        'M = np.load("data.npy")',
-    ]
+    lines = ["# The data was uploaded: put the path of your own file here (samples in columns).", 'M = np.load("data.npy")']
+    return lines + ['labels = np.load("labels.npy")  # the class of each sample'] * labels
 
 
 def _sets(sets: tuple[StructureSet, ...], imports: dict[str, set[str]]) -> str:

@@ -1,25 +1,25 @@
 """Specs and presets: data that makes a run."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import semf_core
 from semf_core import InvalidInput
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.scores import truth_scores
-
-SWIMMER = ("swimmer-sparse", "swimmer-equal", "swimmer-orthogonal", "swimmer-groups", "swimmer-groups-equal", "swimmer-csmf")
-LEARNED = ("dictionary", "ksvd", "patch-dictionary", "eigenfaces", "lsi")
-PRESETS = (*SWIMMER, *LEARNED, "adaptive-penalty", "faces-parts", "digits-parts", "dna-groups")
-PRESETS += ("faces-mixed", "faces-counted", "digits-nmfsc")
+from semf_core.solvers import SOLVERS
 
 
-def test_all_presets_are_there():
-    assert set(preset_names()) == set(PRESETS)
+def test_every_file_is_listed_and_every_algorithm_has_a_preset():
+    files = {file.stem for file in (Path(semf_core.__file__).parent / "presets").glob("*.json")} - {"order"}
+    assert set(preset_names()) == files and len(preset_names()) == len(files)
+    assert {preset(name).solver.name for name in preset_names()} == set(SOLVERS.names())
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", preset_names())
 def test_presets_round_trip_and_start(name):
     spec = preset(name)
     assert spec.title and spec.watch

@@ -17,9 +17,13 @@ FRESH = "semf_fresh_run"
 
 
 def cards() -> None:
-    """All presets, in rows of equal height; on a phone one below the other."""
+    """The presets of one family of algorithms, or of all, in rows of equal height; on a phone one below the other."""
     st.subheader("Start from a preset", anchor=False)
-    names = preset_names()
+    family_of = {name: preset(name).solver.family for name in preset_names()}
+    families = list(dict.fromkeys(family_of.values()))
+    none = "Choose none to see them all."
+    chosen = st.pills("Kind of algorithm", families, default=families[0], key="preset-family", help=none)
+    names = [name for name, family in family_of.items() if chosen in (None, family)]
     for first in range(0, len(names), ACROSS):
         for column, name in zip(st.columns(ACROSS), names[first : first + ACROSS], strict=False):
             with column:

@@ -55,7 +55,7 @@ def builder() -> None:
     keep = st.toggle("Keep the factors for a restart atlas", key="study-keep", value=first is None and second is None)
     try:
         study = own_study(spec, [axis for axis in (first, second) if axis], int(seeds), held / 100, keep)
-        note(f"{study.count} cells.")
+        note(f"{study.count} runs.")
         closed = get_service().read_only
         if st.button("Start the study", type="primary", icon=":material/play_arrow:", key="study-start", disabled=closed):
             studying.start(study)

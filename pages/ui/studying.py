@@ -14,6 +14,7 @@ from pages.ui.running import command, say_flash
 from pages.ui.study_views import HELD_OUT, atlas_view, choice_view
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
+from semf_core.spelling import FIRST
 from semf_core.studies import Progress, Study, builtin_names, builtin_sized, builtin_study
 from semf_core.studies.best import Setting
 from semf_core.studies.tables import ResultTable
@@ -28,7 +29,7 @@ STATES = {
     "new": "Not started",
     "queued": "Waits for another study to finish",
     "running": "Running",
-    "pausing": "Finishing the cells that have begun",
+    "pausing": "Finishing the runs that have begun",
     "paused": "Paused",
     "cancelled": "Cancelled",
     "interrupted": "Interrupted",
@@ -117,11 +118,11 @@ def size_button(study: Study, words: str) -> None:
     ready = studies.prepare(study)
     if studies.exists(ready.id):
         progress = studies.progress(ready.id)
-        label = f"{words}: {progress.done} of {progress.total} cells"
+        label = f"{words}: {progress.done} of {progress.total} runs"
         icon = ":material/check_circle:" if progress.state == "finished" else ":material/monitoring:"
         st.button(label, key=f"open-{study.name}-{study.size}", icon=icon, on_click=open_study, args=(ready.id,))
         return
-    label, closed = f"{words}: {study.count} cells", get_service().read_only
+    label, closed = f"{words}: {study.count} runs", get_service().read_only
     if st.button(label, key=f"start-{study.name}-{study.size}", icon=":material/play_arrow:", disabled=closed):
         start(study)
 
@@ -209,7 +210,7 @@ def shown_table(study_id: str, progress: Progress) -> ResultTable:
 
 
 def show_progress(progress: Progress) -> None:
-    words = f"{STATES[progress.state]}: {progress.done} of {progress.total} cells"
+    words = f"{STATES[progress.state]}: {progress.done} of {progress.total} runs"
     if progress.failed:
         words += f", {progress.failed} failed"
     if progress.state == "running" and progress.seconds_left is not None:
@@ -246,7 +247,7 @@ def figure(study_id: str, drawing: Drawing, number: int) -> None:
         st.session_state[CLICKS] = clicks + 1  # a fresh chart: coming back must not open the run again
         st.session_state[CLICKED] = cell_of(points[0])
         st.rerun()  # the whole page leaves; from inside a fragment the address would stay behind
-    note("Click a field to run its best cell on the Run page.")
+    note("Click a field to open its best run on the Run page.")
 
 
 def cell_of(point: Any) -> int:
@@ -263,20 +264,21 @@ def open_cell(study_id: str, number: int) -> None:
 
 
 def export(study_id: str, study: Study) -> None:
-    """CSV, the study itself, a cell by its number, and what failed."""
+    """CSV, the study itself, a run by its number, and what failed."""
     studies = get_service().studies
     with st.container(horizontal=True, vertical_alignment="bottom"):
         csv = studies.table(study_id).to_csv()
         st.download_button("Results as CSV", csv, f"{study.name}.csv", "text/csv", icon=":material/download:", on_click="ignore")
         text = studies.as_json(study_id)
         st.download_button("Study as JSON", text, f"{study.name}.json", "application/json", on_click="ignore")
-        number = st.number_input("Cell", 0, study.count - 1, 0, width=140, key="study-cell")
-        if st.button("Run this cell", icon=":material/play_arrow:", disabled=get_service().read_only):
-            open_cell(study_id, int(number))
+        counting = "Counted from 1; the column `cell` of the CSV counts from 0."
+        number = st.number_input("Run number", FIRST, study.count - 1 + FIRST, width=160, key="study-cell", help=counting)
+        if st.button("Open this run", icon=":material/play_arrow:", disabled=get_service().read_only):
+            open_cell(study_id, int(number) - FIRST)
     failures = studies.failures(study_id)
     if failures:
-        with st.expander(f"Failed cells ({len(failures)})"):
-            st.table([{"Cell": n, "Why": plain(error)} for n, error in failures])
+        with st.expander(f"Failed runs ({len(failures)})"):
+            st.table([{"Run": n + FIRST, "Why": plain(error)} for n, error in failures])
 
 
 # -- what was best -----------------------------------------------------------------------------

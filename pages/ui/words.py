@@ -45,7 +45,7 @@ def state_words(status: Any) -> str:
         rate = status.iterations_per_second
         return f"Running, {rate:,.0f} iterations a second" if rate else "Running"
     if status.state == "paused":
-        return "Paused"
+        return "Paused" if status.iterations else "Ready: press Play"
     if status.state == "finished":
         return f"Finished: {status.message}" if status.message else "Finished"
     if status.state == "stopped":

@@ -4,7 +4,7 @@ from semf_core.datasets.base import DATASETS, Dataset, DatasetSource
 from semf_core.datasets.files import FileSource, source_from_word
 from semf_core.datasets.loaders import load_bytes, load_files, load_path
 from semf_core.datasets.pictures import Digits, Faces, Olivetti, Patches
-from semf_core.datasets.planted import Genes, NoisyDictionary, Paatero, SparseCodes
+from semf_core.datasets.planted import Genes, HiddenFactors, NoisyDictionary, Paatero, SparseCodes
 from semf_core.datasets.reading import Limits, Reading
 from semf_core.datasets.swimmer import Swimmer
 from semf_core.datasets.titles import Titles
@@ -17,6 +17,7 @@ __all__ = [
     "Faces",
     "FileSource",
     "Genes",
+    "HiddenFactors",
     "Limits",
     "NoisyDictionary",
     "Olivetti",

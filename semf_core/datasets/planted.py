@@ -205,3 +205,32 @@ class Paatero(DatasetSource):
         if self.noise:
             data = np.maximum(data + self.noise * rng.standard_normal(data.shape), 0)
         return Dataset(data, title=self.title, parts=W, activations=H)
+
+
+@DATASETS.register
+@dataclass(frozen=True, eq=False)
+class HiddenFactors(DatasetSource):
+    """§6.3 of the reverse-convex paper: v₁ ~ N(0, 290), v₂ ~ N(0, 300), v₃ = −0.3 v₁ + 0.925 v₂ + N(0, 1).
+
+    They are seen 4, 4 and 2 times, each time with noise of its own; the parts are the three blocks of rows.
+    """
+
+    name = "hidden_factors"
+    title = "Hidden factors"
+    summary = "Ten variables that repeat three hidden ones, of which two determine the third: are the three blocks told apart?"
+    example: ClassVar[dict[str, Any]] = {"samples": 30}
+
+    samples: int = param("integer", 100, low=3, high=1_000_000, symbol="n", help="number of observations")
+    noise: float = param("number", 1.0, low=0, high=100, symbol=r"\sigma", help="standard deviation of Gaussian noise")
+    seed: int = param("integer", 0, **SEED)
+
+    def arrays(self) -> dict[str, tuple[int, int]]:
+        return {"samples": (10, self.samples)}
+
+    def load(self) -> Dataset:
+        rng = np.random.default_rng(self.seed)
+        one, two = rng.normal(0, np.sqrt([[290], [300]]), (2, self.samples))
+        hidden = np.stack([one, two, -0.3 * one + 0.925 * two + rng.normal(size=self.samples)])
+        blocks = np.repeat(np.eye(3), [4, 4, 2], axis=0)
+        data = blocks @ hidden + self.noise * rng.normal(size=(10, self.samples))
+        return Dataset(data, title=self.title, parts=blocks, activations=hidden)

@@ -40,6 +40,8 @@ class Story:
     note: str
     """What a person has written about the run."""
     created: float | None
+    image_shape: tuple[int, int] | None
+    """Height and width of a sample that is a picture."""
     rows: Array
     events: tuple[Event, ...]
     keyframes: tuple[int, ...]
@@ -51,10 +53,6 @@ class Story:
     def splits(self) -> bool:
         """Whether the algorithm has free copies X and Y beside U and V, and so penalties and gaps."""
         return self.spec.solver.splits
-
-    @property
-    def image_shape(self) -> tuple[int, int] | None:
-        return None if self.dataset is None else self.dataset.image_shape
 
     @cached_property
     def sets(self) -> tuple[StructureSet, StructureSet] | None:
@@ -117,13 +115,14 @@ def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
     """Read a run's folder."""
     events = tuple(folder.events())
     spec = folder.spec(sum(e.kind == "edit" for e in events))
-    known = _written(folder.meta, ("title", "created")) | _written(folder.about, ("title", "tags", "note", "created"))
+    written = ("title", "tags", "note", "created", "image_shape")
+    known = _written(folder.meta, ("title", "created")) | _written(folder.about, written)
     result = read_outcome(folder) if folder.result.exists() else None
     truth = read_json(folder.result).get("truth", {}) if result is not None else {}
     if dataset is not None and result is not None and dataset.shape != (len(result.U), result.V.shape[1]):
         raise InvalidInput("dataset", f"is {dataset.shape[0]}×{dataset.shape[1]}, which does not fit the factors of this run")
     title = plain(str(known.get("title") or spec.title)) or "Factorization"
-    created = known.get("created")
+    created, sides = known.get("created"), known.get("image_shape")
     return Story(
         folder=folder,
         dataset=dataset,
@@ -132,6 +131,7 @@ def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
         tags=plain(str(known.get("tags", ""))),
         note=str(known.get("note", "")),
         created=float(created) if isinstance(created, int | float) else None,
+        image_shape=dataset.image_shape if dataset is not None else tuple(sides) if sides else None,
         rows=folder.rows(),
         events=events,
         keyframes=tuple(folder.keyframes()),

@@ -23,7 +23,7 @@ Array = np.ndarray
 
 def lay_out(content: Content, folder: RunFolder) -> None:
     """Write the files that a worker would have left. The certificate is measured here, not taken from the file."""
-    describe(folder, content.label, content.created)
+    describe(folder, content.label, content.created, content.data.image_shape)
     for k, edition in enumerate(content.editions):
         folder.write_spec(edition.spec, k)
         if k and edition.numbers is not None:
@@ -41,9 +41,10 @@ def lay_out(content: Content, folder: RunFolder) -> None:
         _write_result(content, folder)
 
 
-def describe(folder: RunFolder, label: Label, created: float) -> None:
-    """What exports say about the run."""
-    write_json(folder.about, {"title": label.title, "tags": label.tags, "note": label.note, "created": created})
+def describe(folder: RunFolder, label: Label, created: float, image_shape: tuple[int, int] | None) -> None:
+    """What exports say about the run, and how they draw it where the data itself is missing."""
+    words = {"title": label.title, "tags": label.tags, "note": label.note}
+    write_json(folder.about, words | {"created": created, "image_shape": image_shape})
 
 
 def copy_history(source: RunFolder, target: RunFolder, specs: Sequence[ModelSpec]) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.home import MB, number_from_env
 from semf_core.runs.uploads import write_dataset
+from semf_core.snapshots.cards import Card
 from semf_core.snapshots.content import Content
-from semf_core.snapshots.label import Label
 from semf_core.snapshots.laying import describe, lay_out
 
 QUIET_SECONDS = 3600.0
@@ -61,11 +61,11 @@ class Opened:
         finally:
             shutil.rmtree(aside.path, ignore_errors=True)
 
-    def relabel(self, snapshot_id: str, label: Label, created: float) -> None:
+    def relabel(self, card: Card) -> None:
         """Other words stand on an opened snapshot."""
-        folder = RunFolder(self.root / snapshot_id)
+        folder = RunFolder(self.root / card.id)
         if folder.path.is_dir():
-            describe(folder, label, created)
+            describe(folder, card.label, card.created, card.image_shape)
 
     def remove(self, snapshot_id: str) -> None:
         shutil.rmtree(self.root / snapshot_id, ignore_errors=True)

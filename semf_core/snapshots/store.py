@@ -144,7 +144,7 @@ class SnapshotStore:
             changed = replace(card, title=content.label.title, tags=label.tags, note=label.note, size=len(data))
             write_whole(self._path(card.id), lambda file: file.write(data), durable=True)
             self._update(changed)
-            self._opened.relabel(card.id, changed.label, changed.created)
+            self._opened.relabel(changed)
         return changed
 
     def publish(self, snapshot_id: str, published: bool) -> Card:

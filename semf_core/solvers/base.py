@@ -161,6 +161,11 @@ class Solver(Parametrized):
     penalised: ClassVar[bool] = False
     """The objective is more than the fit: the best factors are those of the smallest `cost`, not of the smallest ‖M−UV‖."""
 
+    @property
+    def uses_labels(self) -> bool:
+        """Whether the classes of the samples matter to it."""
+        return False
+
     def objective(self) -> str:
         """LaTeX of what is minimised, and subject to what."""
         raise NotImplementedError

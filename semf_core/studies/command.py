@@ -94,7 +94,7 @@ def _opened(store: StudyStore, study: Study, options: argparse.Namespace) -> Stu
         remove_folder(store.folder, default_home() / "trash")
         return StudyStore.create(study)
     if 0 < progress.done < progress.total and not options.resume and not store.living():
-        done = f"{progress.done} of {progress.total} cells are there from before"
+        done = f"{progress.done} of {progress.total} runs are there from before"
         raise InvalidInput("study", f"{done}; go on with --resume, or throw them away with --fresh")
     return store
 
@@ -122,7 +122,7 @@ def _as_json(study: Study, store: StudyStore, progress: Progress, drawings: list
 
 
 def _as_text(study: Study, store: StudyStore, progress: Progress, drawings: list[Drawing]) -> str:
-    lines = [f"{study.title} ({progress.done} of {progress.total} cells)"]
+    lines = [f"{study.title} ({progress.done} of {progress.total} runs)"]
     if study.claim.text:
         lines.append(f"{study.claim.source}: {study.claim.text}")
     for drawing in drawings:
@@ -163,12 +163,12 @@ def _studies(options: argparse.Namespace) -> int:
 def _builtin_row(name: str) -> dict[str, Any]:
     study = builtin_study(name)
     sizes = {size: study.sized(size).count for size in study.sizes}
-    counts = ", ".join(f"{size} {count} cells" for size, count in sizes.items())
+    counts = ", ".join(f"{size} {count} runs" for size, count in sizes.items())
     return {"name": name, "summary": f"{study.title} ({counts})", "sizes": sizes, "claim": study.claim.to_dict()}
 
 
 def _stored_row(store: StudyStore) -> dict[str, Any]:
     study, progress = store.study(), store.progress()
     size = f", {study.size}" if study.size else ""
-    summary = f"{store.id}: {progress.state}, {progress.done} of {progress.total} cells{size}"
+    summary = f"{store.id}: {progress.state}, {progress.done} of {progress.total} runs{size}"
     return {"name": study.name, "summary": summary, "id": store.id, "state": progress.state, "done": progress.done}

@@ -65,7 +65,7 @@ class Studies:
     def prepare(self, study: Study) -> Study:
         """The study as it would be started, on data of the right shape; refused if it must not run here."""
         if study.count > MOST_CELLS:
-            raise InvalidInput("axes", f"make {study.count:,} cells; here {MOST_CELLS:,} is the most")
+            raise InvalidInput("axes", f"make {study.count:,} runs; here {MOST_CELLS:,} is the most")
         source = study.base_trial().model.dataset
         self._check_source(source)
         if any(axis.shares_of for axis in study.axes):

@@ -12,13 +12,26 @@ from semf_core.model import preset, preset_names
 MAIN = str(PAGES / "main.py")
 
 
-def test_home_shows_the_demo_and_every_preset(service):
+def shown(page):
+    text = " ".join(m.value for m in page.markdown)
+    found = {name for name in preset_names() if any(b.key == f"preset-{name}" for b in page.button)}
+    for name in found:
+        assert preset(name).title in text and preset(name).watch in text
+    return found
+
+
+def test_home_shows_the_demo_and_the_presets_of_a_family(service):
     page = AppTest.from_file(MAIN, default_timeout=60).run()
     assert not page.exception and not page.error
-    text = " ".join(m.value for m in page.markdown)
-    for name in preset_names():
-        assert preset(name).title in text and preset(name).watch in text
-        assert page.button(key=f"preset-{name}")
+    seen = [shown(page)]
+    assert all(preset(name).solver.name == "semf" for name in seen[0])
+    pills = page.button_group(key="preset-family")
+    for family in pills.options[1:]:
+        page.button_group(key="preset-family").set_value(family).run()
+        seen.append(shown(page))
+    assert sorted(name for names in seen for name in names) == sorted(preset_names())
+    page.button_group(key="preset-family").set_value(None).run()
+    assert shown(page) == set(preset_names())
 
 
 def test_visitors_share_one_demo_run(service):

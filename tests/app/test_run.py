@@ -244,4 +244,4 @@ def test_a_swimmer_refresh_is_small(service):
 
 def test_states_in_words(service):
     handle = service.start(ENDLESS, paused=True)
-    assert state_words(service.status(handle.id)) == "Paused"
+    assert state_words(service.status(handle.id)) == "Ready: press Play"

@@ -50,7 +50,7 @@ def test_a_card_for_every_study_with_its_claim_and_sizes(service):
         study = builtin_study(name)
         assert study.claim.source.split(",")[0].lower() in texts(page).replace("\\", "").lower()
         for size in ("quick", "full"):
-            assert f"{builtin_sized(name, size).count} cells" in page.button(key=f"start-{name}-{size}").label
+            assert f"{builtin_sized(name, size).count} runs" in page.button(key=f"start-{name}-{size}").label
 
 
 @pytest.mark.parametrize("name", builtin_names())
@@ -80,7 +80,7 @@ def test_pause_and_resume_from_the_page(service, monkeypatch):
     store.note("key", key_hash("mine"))
     runner = store.announce(1)  # a process seems to work on it
     page = opened(store.id, **{session.RUNS: {store.id: "mine"}})
-    assert "Running: 0 of 12 cells" in page.get("progress")[0].proto.text
+    assert "Running: 0 of 12 runs" in page.get("progress")[0].proto.text
     next(b for b in page.button if b.label == "Pause").click().run()
     assert store.wish() == "pause"
     runner.leave()
@@ -112,7 +112,7 @@ def test_a_server_that_only_shows_starts_no_study(service):
     service.read_only = True
     assert all(b.disabled for b in open_page("studies").button if b.key.startswith("start-"))
     buttons = {b.label: b for b in opened(store.id, **{session.RUNS: {store.id: "key"}}).button}
-    assert buttons["Resume"].disabled and buttons["Run this cell"].disabled and "Cancel" not in buttons
+    assert buttons["Resume"].disabled and buttons["Open this run"].disabled and "Cancel" not in buttons
 
 
 def test_a_cell_starts_a_run_of_its_model(service):
@@ -120,8 +120,8 @@ def test_a_cell_starts_a_run_of_its_model(service):
     page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
     page.session_state[studying.OPENED] = store.id
     page.switch_page("studies.py").run()
-    page.number_input(key="study-cell").set_value(7).run()
-    next(b for b in page.button if b.label == "Run this cell").click().run()
+    page.number_input(key="study-cell").set_value(8).run()  # counted from 1
+    next(b for b in page.button if b.label == "Open this run").click().run()
     assert not page.exception
     (run_id,) = page.session_state[session.RUNS]
     status = service.status(run_id)
@@ -179,7 +179,7 @@ def test_a_study_of_ones_own(service):
     page.selectbox(key="study-path-1").set_value("solver.alpha0").run()
     page.text_input(key="study-values-1-solver.alpha0").set_value("0.1, 1").run()
     page.number_input(key="study-seeds").set_value(3).run()
-    assert not page.exception and "6 cells" in " ".join(m.value for m in page.markdown)
+    assert not page.exception and "6 runs" in " ".join(m.value for m in page.markdown)
     page.text_input(key="study-values-1-solver.alpha0").set_value("0.1, -1").run()
     assert any("must be" in e for e in errors(page))
 

@@ -13,7 +13,18 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from semf_core.datasets import DATASETS, Digits, Faces, Genes, NoisyDictionary, Paatero, Patches, SparseCodes, Titles
+from semf_core.datasets import (
+    DATASETS,
+    Digits,
+    Faces,
+    Genes,
+    HiddenFactors,
+    NoisyDictionary,
+    Paatero,
+    Patches,
+    SparseCodes,
+    Titles,
+)
 from semf_core.datasets.pictures import IMAGES, grey_picture
 from semf_core.metrics import frobenius_norm, hoyer_sparseness, snr_db
 from semf_core.parameters import InvalidInput, params_of
@@ -105,6 +116,14 @@ def test_paatero_truth_meets_the_sparseness_of_its_figure():
     assert hoyer_sparseness(d.parts).min() > 0.6
     assert np.linalg.matrix_rank(d.data, tol=1) == 4  # well above the noise's √m + √n ≈ 2 at σ = 0.1
     assert Paatero().load().data.min() == 0
+
+
+def test_hidden_factors_are_three_blocks_and_two_dimensions():
+    d = HiddenFactors(samples=2000).load()
+    assert d.shape == (10, 2000) and list(d.parts.sum(axis=0)) == [4, 4, 2]
+    values = np.linalg.svd(d.data / np.sqrt(2000), compute_uv=False)
+    assert values[1] > 20 and values[2] < 2  # the third factor follows from the others up to noise
+    np.testing.assert_allclose(HiddenFactors(noise=0).load().data[4], HiddenFactors(noise=0).load().data[7])
 
 
 def test_digits_and_faces():

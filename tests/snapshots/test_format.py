@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from semf_core.datasets import Dataset, FileSource
+from semf_core.exports import EXPORTS
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
 from semf_core.runs.folder import RunFolder
@@ -56,6 +57,11 @@ def test_every_member_is_in_the_manifest_and_nothing_is_pickled(content):
         for name in file.namelist():
             if name.endswith(".npy"):
                 np.lib.format.read_array(file.open(name), allow_pickle=False)
+
+
+def test_exports_draw_pictures_even_where_the_data_is_missing(laid, dataset):
+    for name in ("basis-png", "gif"):
+        assert EXPORTS[name].make(laid, None) == EXPORTS[name].make(laid, dataset)
 
 
 def test_numbers_factors_and_checkpoint_come_back_exactly(laid, recorded):

@@ -31,7 +31,7 @@ def test_quick_study_prints_json_and_writes_csv(file, tmp_path, capsys):
     lines = list(csv.DictReader(out.open(encoding="utf-8")))
     assert len(lines) == 4 and all(float(line["relative_error"]) > 0 for line in lines)
     assert main(["study", str(file), "--quick"]) == 0  # finished: shown again, nothing runs
-    assert "4 of 4 cells" in capsys.readouterr().out
+    assert "4 of 4 runs" in capsys.readouterr().out
 
 
 def test_what_was_finished_before_is_kept_unless_told(file, capsys):
@@ -82,7 +82,7 @@ def test_listings(file, capsys):
     assert "nothing has been run yet" in capsys.readouterr().out
     StudyStore.create(small()).record([Finished(0, {"relative_error": 0.25}, 0.1)])
     assert main(["studies"]) == 0
-    assert "1 of 12 cells" in capsys.readouterr().out
+    assert "1 of 12 runs" in capsys.readouterr().out
     assert main(["studies", "--best", "--json"]) == 0
     (best,) = json.loads(capsys.readouterr().out)
     assert best["value"] == 0.25 and ModelSpec.from_dict(best["spec"]).rank == 3

@@ -160,9 +160,13 @@ class Supervised(Banded):
             conditions.append(rf"\|\mu_c - V_{{:,i}}\|_2 \le {latex_number(self.label_radius)}\,\|\mu_c\|_1 \;\forall i\in c")
         return r"\min_{U,V}\ \|M-UV\|_F^2 \quad\text{s.t.}\quad " + r",\; ".join(conditions)
 
+    @property
+    def uses_labels(self) -> bool:
+        return self.label_radius is not None
+
     def check(self, problem: Problem) -> None:
         super().check(problem)
-        if self.label_radius is not None:
+        if self.uses_labels:
             NEEDS["labels"](problem, f"{self.title} with a label radius")
 
     def labels(self, problem: Problem) -> Labels | None:
