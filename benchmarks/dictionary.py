@@ -24,6 +24,8 @@ from semf_core.solvers.omp import batch_omp
 from semf_core.threads import blas_threads
 
 ATOMS = 50
+FIRST_SEED = 200
+"""SeMF's penalties were chosen on data of smaller seeds."""
 KSVD_ITERATIONS = 100
 PATCHES, PATCH_ATOMS, PATCH_NONZEROS = 20_000, 256, 5
 SPAMS_ITERATIONS = (50, 200, 2000)
@@ -55,7 +57,7 @@ def solve(M: Array, algorithm: str, k: int, seed: int) -> Result:
     """SeMF with 500 iterations, as in the paper, and an ε that takes a stall for one; K-SVD with at most 200."""
     if algorithm == "ksvd":
         return factorize(M, ATOMS, solver=KSVD(k=k), max_iter=200, seed=seed)
-    penalties: dict[str, Any] = {"alpha0": 3, "beta0": 0.3, "epsilon": 0.03}
+    penalties: dict[str, Any] = {"alpha0": 0.1, "beta0": 0.01, "epsilon": 0.04}
     return factorize(M, ATOMS, [UnitNorm()], [Sparse(k)], start="normal", max_iter=500, seed=seed, **penalties)
 
 
@@ -74,8 +76,9 @@ def mean(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def duel(title: str, settings: Sequence[dict[str, Any]], seeds: int, remark: str) -> None:
-    """SeMF beside K-SVD, the mean over some data sets of each setting; the aim is that SeMF recovers as many atoms, up to one."""
-    trials = [Trial(name, seed=s, **setting) for setting in settings for name in ("semf", "ksvd") for s in range(seeds)]
+    """SeMF beside K-SVD, the mean over some data sets of each setting; the aim is that SeMF recovers as many atoms."""
+    data = range(FIRST_SEED, FIRST_SEED + seeds)
+    trials = [Trial(name, seed=s, **setting) for setting in settings for name in ("semf", "ksvd") for s in data]
     found = in_processes(tried, trials)
     rows = []
     for setting in settings:
@@ -85,8 +88,8 @@ def duel(title: str, settings: Sequence[dict[str, Any]], seeds: int, remark: str
         )
         what = ", ".join(f"{name} = {'∞' if value is None else value}" for name, value in setting.items())
         note = f"distance {own.distance:.3f} and {other.distance:.3f}, {own.seconds:.2f} and {other.seconds:.2f} s"
-        rows.append(at_least(f"atoms by SeMF, {what}", own.atoms, other.atoms - 1, form="{:.1f}", note=note))
-    remark += f" Targets: what K-SVD recovers of 50, less one. Notes: SeMF and K-SVD. Mean of {seeds} data sets."
+        rows.append(at_least(f"atoms by SeMF, {what}", own.atoms, other.atoms, form="{:.1f}", note=note))
+    remark += f" Targets: what K-SVD recovers of 50. Notes: SeMF and K-SVD. Mean of {seeds} data sets."
     print_table(title, rows, remark)
 
 
@@ -186,7 +189,7 @@ def main(argv: list[str] | None = None) -> None:
     options = parser(__doc__)
     options.add_argument("--peers", metavar="PYTHON", help="also ksvd, dictlearn and spams-bin; interpreter of their environment")
     chosen = options.parse_args(argv)
-    quick, seeds = chosen.quick, 2 if chosen.quick else 6
+    quick, seeds = chosen.quick, 2 if chosen.quick else 8
     sizes = (300,) if quick else (200, 300, 400, 500, 700, 1000)
     duel("Recovered atoms, Figure 2", [{"samples": n} for n in sizes], seeds, "Dictionary 20×50, 3 nonzeros, 20 dB.")
     if not quick:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.common import REPOSITORY, Array, Row, at_least, at_most, in_processes, parser, print_table
@@ -29,6 +30,7 @@ PAPER_SECONDS = {
     "pgd": (517.02, 1038.99, 218.17, 70.24, 177.35, 189.48, 167.94, 430.36, 322.88),
 }
 PAPER_ERRORS = (0.82, 0.76, 0.73, 0.72, 0.78, 0.89, 0.99, 1.08, 1.12)
+PAPER_MISTAKES = {"PCA": "paper: 95", "without labels": "paper: 108"}
 RADII = (None, 1.0, 0.5, 0.2, 0.1, 0.05, 0.03)
 TIGHT = 0.2
 LEVELS = (2, 3, 4, 6, 10, 25)
@@ -150,13 +152,23 @@ class Split:
     seed: int
 
 
+def errors(codes: Array, labels: Array, tested: Array, truth: Array) -> tuple[int, int]:
+    """How many samples a maximum entropy model and the nearest neighbour get wrong; codes in rows."""
+    scale = np.abs(codes).mean()
+    entropy = LogisticRegression(max_iter=5000).fit(codes / scale, labels)
+    nearest = np.square(tested[:, None] - codes).sum(axis=2).argmin(axis=1)
+    return int((entropy.predict(tested / scale) != truth).sum()), int((labels[nearest] != truth).sum())
+
+
 def sweep(split: Split) -> list[tuple[int, int]]:
-    """Errors of two classifiers on 300 samples for every label radius, each run going on from the factors without labels."""
+    """Errors on 300 samples with PCA, then for every label radius, each run going on from the factors without labels."""
     M, labels, _ = digits()
     eligible = np.flatnonzero(labels < split.classes)
     chosen = np.random.default_rng(split.seed).permutation(eligible)[:400]
     train, test = chosen[:100], chosen[100:]
-    start, found = None, []
+    pca = PCA(RANK).fit(M[:, train].T)
+    found = [errors(pca.transform(M[:, train].T), labels[train], pca.transform(M[:, test].T), labels[test])]
+    start = None
     for radius in RADII:
         solver = TangentPlane(x_low=0, label_radius=radius)
         problem = make_problem(M[:, train], RANK, labels=labels[train], solver=solver, start=start)
@@ -166,11 +178,7 @@ def sweep(split: Split) -> list[tuple[int, int]]:
         size = np.linalg.norm(U, axis=0)
         codes, unit = (V * size[:, None]).T, U / np.where(size > 0, size, 1)
         tested = np.stack([nnls(unit, M[:, j])[0] for j in test])
-        scale = codes.mean()
-        entropy = LogisticRegression(max_iter=5000).fit(codes / scale, labels[train])
-        nearest = np.square(tested[:, None] - codes).sum(axis=2).argmin(axis=1)
-        truth = labels[test]
-        found.append((int((entropy.predict(tested / scale) != truth).sum()), int((labels[train][nearest] != truth).sum())))
+        found.append(errors(codes, labels[train], tested, labels[test]))
     return found
 
 
@@ -179,16 +187,17 @@ def labels_table(quick: bool) -> None:
     rows = []
     for classes in (10, 5):
         found = np.array(in_processes(sweep, [Split(classes, seed) for seed in range(splits)]))
-        errors = found.mean(axis=0)
-        for k, radius in enumerate(RADII):
-            what = f"{classes} digits, " + ("without labels" if radius is None else f"λ = {radius:g}")
-            note = "paper: 108" if radius is None and classes == 10 else ""
-            rows.append(Row(what, f"{errors[k, 0]:.0f} max. entropy, {errors[k, 1]:.0f} nearest neighbour", note=note))
+        names = ["PCA", "without labels", *(f"λ = {radius:g}" for radius in RADII[1:])]
+        for name, (entropy, nearest) in zip(names, found.mean(axis=0), strict=True):
+            note = PAPER_MISTAKES.get(name, "") if classes == 10 else ""
+            measured = f"{entropy:.0f} max. entropy, {nearest:.0f} nearest neighbour"
+            rows.append(Row(f"{classes} digits, {name}", measured, note=note))
+        found = found[:, 1:]
         tight = found[:, [radius is not None and radius <= TIGHT for radius in RADII]].mean(axis=1)
         for name, before, after in zip(("max. entropy", "nearest neighbour"), found[:, 0].T, tight.T, strict=True):
             what = f"{classes} digits: mean over λ ≤ {TIGHT:g}, over none, {name}"
-            note = f"fewer in {(after < before).sum()} of {splits} splits; paper: almost 0.5 at the tightest"
-            rows.append(at_most(what, float(after.mean() / before.mean()), 1.0, form="{:.2f}", note=note))
+            note = f"fewer in {(after < before).sum()} of {splits} splits; paper: almost 0.5 at the tightest, max. entropy"
+            rows.append(at_most(what, float(after.mean() / before.mean()), 0.55, form="{:.2f}", note=note))
     remark = f"{digits()[2]}: 100 training samples, r = 4, errors on 300 others, mean of {splits} splits."
     print_table("§6.5: errors with labels", rows, remark)
 
