@@ -29,7 +29,7 @@ FIRST_SEED = 200
 KSVD_ITERATIONS = 100
 PATCHES, PATCH_ATOMS, PATCH_NONZEROS = 20_000, 256, 5
 SPAMS_ITERATIONS = (50, 200, 2000)
-PASSES = ((1, 8.0), (3, 16.0), (30, 40.0))
+PASSES = ((1, 8.0), (4, 16.0), (30, 40.0))
 """Of ours beside those, and ρ: a long run may forget its beginning faster."""
 
 

@@ -124,7 +124,7 @@ class ADMM(Solver):
     def kick(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
         """Y near the current V; U, V, Λ, Π zero as at the start."""
         p, V = state.rank, state.V
-        W, Z = self._free_buffers(problem, state)
+        W, Z = state.free_buffers(lambda: (self._rows_like(problem), np.empty_like(state.Z)))
         noise = rng.standard_normal(V.shape) if self.start == "normal" else rng.random(V.shape)
         Z[:p] = V + self.kick_size * float(np.abs(V).max()) * noise
         Z[p:] = 0
@@ -139,7 +139,7 @@ class ADMM(Solver):
     def step(self, problem: Problem, state: State) -> State:
         p, M = state.rank, problem.matrix
         numbers, Pi = state.numbers, state.arrays["Pi"]
-        W, Z = self._free_buffers(problem, state)
+        W, Z = state.free_buffers(lambda: (self._rows_like(problem), np.empty_like(state.Z)))
         Y, V = Z[:p], Z[p:]
         YYt = state.scratch.get("YYt")
         if YYt is None:
@@ -227,13 +227,3 @@ class ADMM(Solver):
         if like not in spares:
             spares[like] = np.empty_like(state.arrays[like])
         return spares[like]
-
-    def _free_buffers(self, problem: Problem, state: State) -> tuple[Array, Array]:
-        """Buffers that hold neither the current factors nor those kept as the best."""
-        pool = state.scratch.setdefault("pool", [])
-        kept = state.scratch.get("kept")
-        for W, Z in pool:
-            if W is not state.W and (kept is None or W is not kept[0]):
-                return W, Z
-        pool.append((self._rows_like(problem), np.empty_like(state.Z)))
-        return pool[-1]

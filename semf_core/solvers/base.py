@@ -131,6 +131,16 @@ class State:
     def V(self) -> Array:
         return self.Z[self.rank :]
 
+    def free_buffers(self, make: Callable[[], tuple[Array, Array]]) -> tuple[Array, Array]:
+        """Memory for the next W and Z that holds neither the current factors nor those kept as the best."""
+        pool = self.scratch.setdefault("pool", [])
+        kept = self.scratch.get("kept")
+        for W, Z in pool:
+            if W is not self.W and (kept is None or W is not kept[0]):
+                return W, Z
+        pool.append(make())
+        return pool[-1]
+
 
 Sets = tuple[StructureSet, ...]
 

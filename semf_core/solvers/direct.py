@@ -53,10 +53,12 @@ class Direct(Solver):
 
     @staticmethod
     def _placed(problem: Problem, state: State, new: Factors) -> State:
-        dtype = problem.matrix.dtype
-        Xt, Y = new.Xt.astype(dtype, copy=False), new.Y.astype(dtype, copy=False)
-        state.W, state.Z = np.concatenate((Xt, Xt)), np.concatenate((Y, Y))
-        state.numbers["residual"] = fit(problem, Xt, Y) if new.residual is None else new.residual
+        dtype, p = problem.matrix.dtype, len(new.Xt)
+        W, Z = state.free_buffers(lambda: (np.empty((2 * p, new.Xt.shape[1]), dtype), np.empty((2 * p, new.Y.shape[1]), dtype)))
+        for buffer, factor in ((W, new.Xt), (Z, new.Y)):
+            buffer[:p] = buffer[p:] = factor
+        state.W, state.Z = W, Z
+        state.numbers["residual"] = fit(problem, W[:p], Z[:p]) if new.residual is None else new.residual
         return state
 
 

@@ -60,6 +60,9 @@ class OnlineDictionary(Direct):
         Dt = first_atoms(problem, signals, rng)
         state.arrays |= {"A": np.zeros((p, p), Dt.dtype), "B": np.zeros_like(Dt)}
         state.numbers["batches"] = 0.0
+        if problem.start[0] is None:  # nothing is coded before the first pass
+            state.arrays |= {"uses": np.ones(p, np.intp), "worst": np.zeros(0, np.intp)}
+            return Factors(Dt, np.zeros((p, len(signals)), Dt.dtype), problem.matrix.norm)
         return self._finished(state, Dt, signals)
 
     def update(self, problem: Problem, state: State) -> Factors:
