@@ -26,9 +26,14 @@ def choose() -> bool:
 
 def describe(solver: Solver) -> None:
     """What an algorithm minimises, what it enforces and what it only encourages."""
-    st.latex(solver.objective())
+    _wrapping(solver.objective())
     encouraged = f" **Only encourages** {solver.encourages}." if solver.encourages else ""
     st.markdown(f"**Enforces** {solver.enforces}.{encouraged}")
+
+
+def _wrapping(latex: str) -> None:
+    """A formula on a line of its own that goes on in the next line where the page is narrow."""
+    st.markdown(rf"$\displaystyle {latex}$", text_alignment="center")
 
 
 def own_structure(shape: tuple[int, int]) -> None:
@@ -36,7 +41,7 @@ def own_structure(shape: tuple[int, int]) -> None:
     spec = session.spec()
     for symbol, sets in zip("UV", spec.solver.structure(shape, spec.rank), strict=True):
         conditions = [member.condition(symbol) for s in sets for member in members_of(s)]
-        st.latex(rf"{symbol}:\; " + (r",\quad ".join(conditions) or r"\text{free}"))
+        _wrapping(rf"{symbol}:\; " + (r",\quad ".join(conditions) or r"\text{free}"))
     params.note("This algorithm has constraints of its own. Sets on X and Y are for SeMF; those of this model come back with it.")
 
 

@@ -16,7 +16,7 @@ from semf_core.sets import Nonnegative, combine
 
 RANK = Param("integer", 17, low=1, high=MAX_RANK, symbol="p", help="columns of X and rows of Y: how many parts", name="rank")
 TITLE = Param("text", "", help="what a run of this model is called", name="title")
-DTYPE = Param("choice", None, choices=("float32", "float64"), optional=True, help="precision; none: as the data", name="dtype")
+DTYPE = Param("choice", None, choices=("float32", "float64"), optional=True, help="automatic: as the data", name="dtype")
 FLASH, PASTE = "semf_model_flash", "semf_paste"
 PLAIN = "plain"
 LONGEST = 8_000

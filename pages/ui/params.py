@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Parametrized)
 
 SAFE_INTEGER = 2**53 - 1
 """Beyond this a browser rounds whole numbers."""
-NONE = "none"
+NONE = "automatic"
 MATRIX_MB = 20
 MATRIX_TYPES = ["csv", "tsv", "txt", "npy", "npz", "mat"]
 

@@ -24,9 +24,9 @@ def figure_of(drawing: Drawing, claim: Claim) -> go.Figure:
         return heat_map(drawing.grid, drawing)
     figure = go.Figure()
     bars = drawing.view.name in ("rates", "table", "needed") and not _many(drawing)
+    draw = _bar if bars else _points if drawing.view.name == "table" else _line
     for number, series in enumerate(drawing.series):
-        colour = COLOURS[number % len(COLOURS)]
-        (_bar if bars else _line)(figure, series, colour)
+        draw(figure, series, COLOURS[number % len(COLOURS)])
     _claimed(figure, drawing, claim, bars)
     _axes(figure, drawing, bars)
     return figure
@@ -44,7 +44,12 @@ def _bar(figure: go.Figure, series: Series, colour: str) -> None:
     figure.add_trace(bar)
 
 
-def _line(figure: go.Figure, series: Series, colour: str) -> None:
+def _points(figure: go.Figure, series: Series, colour: str) -> None:
+    """Settings that do not follow on one another, like seeds."""
+    _line(figure, series, colour, mode="markers")
+
+
+def _line(figure: go.Figure, series: Series, colour: str, mode: str = "lines+markers") -> None:
     x: list[Any] = list(series.numbers or series.x)
     known = ~np.isnan(series.middle)
     band = {"fill": "toself", "mode": "none", "hoverinfo": "skip", "showlegend": False, "opacity": 0.18, "fillcolor": colour}
@@ -53,7 +58,7 @@ def _line(figure: go.Figure, series: Series, colour: str) -> None:
         outline = np.concatenate((series.low[known], series.high[known][::-1]))
         figure.add_trace(go.Scatter(x=places + places[::-1], y=outline, name=series.label, **band))
     text = [f"{int(c)} runs" for c in series.counts[known]]
-    shown = {"mode": "lines+markers", "name": series.label, "line_color": colour}
+    shown = {"mode": mode, "name": series.label, "line_color": colour}
     line = go.Scatter(x=places, y=series.middle[known], customdata=text, **shown)
     line.hovertemplate = "%{x}: %{y:.4g}<br>%{customdata}<extra>" + series.label + "</extra>"
     figure.add_trace(line)

@@ -10,7 +10,6 @@ from PIL import Image, ImageDraw
 from semf_core.datasets import Dataset
 from semf_core.exports.curves import COLOURS
 from semf_core.exports.story import RESIDUAL, gather
-from semf_core.pictures import basis
 from semf_core.runs.folder import RunFolder
 
 SIZE = (320, 200)
@@ -30,7 +29,7 @@ def thumbnail(folder: RunFolder, dataset: Dataset | None) -> bytes:
     curve = story.rows[:, RESIDUAL]
     curve = curve[np.isfinite(curve) & (curve > 0)]
     room = height - MARGIN - (STRIP + MARGIN if len(curve) > 1 else MARGIN)
-    montage = basis(story.final.U, story.image_shape).fitted(width - 2 * MARGIN, room)
+    montage = story.basis(story.final.U).fitted(width - 2 * MARGIN, room)
     canvas.alpha_composite(montage, ((width - montage.width) // 2, MARGIN + (room - montage.height) // 2))
     if len(curve) > 1:
         canvas.alpha_composite(_sparkline(curve), (0, height - STRIP))

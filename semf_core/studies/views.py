@@ -150,7 +150,7 @@ VIEWS: Registry[View] = Registry("view")
 class Rates(View):
     """Shares of success with Wilson's 95 % confidence interval."""
 
-    name, title = "rates", "Success rates"
+    name, title = "rates", "Share of the runs, with its 95 % confidence interval"
 
     def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
         super().check(axes, measures)
@@ -166,7 +166,7 @@ class Rates(View):
 class Curve(View):
     """A middle with a band over the repetitions."""
 
-    name, title = "curve", "Curve with a band"
+    name, title = "curve", "Middle of the runs, and a band that says how much they differ"
 
     band: str = param(
         "choice", "quartiles", choices=("quartiles", "deviation", "error"), help="median and quartiles, mean ± deviation or error"
@@ -182,7 +182,7 @@ class Curve(View):
 class Needed(View):
     """The smallest x at which the mean reaches a level, over another axis (SeMF Figure 3)."""
 
-    name, title = "needed", "What is needed"
+    name, title = "needed", "The smallest number that reaches the level on average"
 
     level: float = param("number", 0.9, help="the mean that has to be reached")
     over: str = param("text", "", help="the axis along the figure; `x` is the one that is searched")
@@ -214,7 +214,7 @@ class Needed(View):
 class SortedGroups(View):
     """The repetitions sorted into groups of equal size and their means (SeMF Figure 4, after K-SVD)."""
 
-    name, title = "sorted_groups", "Sorted groups"
+    name, title = "sorted_groups", "Runs sorted into groups of equal size, and the mean of each"
 
     groups: int = param("integer", 5, low=2, high=100, help="number of groups")
 
@@ -237,7 +237,7 @@ class SortedGroups(View):
 class HeatMap(View):
     """A colour over two axes: the mean of the repetitions, or their median."""
 
-    name, title = "heat_map", "Heat map"
+    name, title = "heat_map", "Runs of each field summed up as one colour"
 
     statistic: str = param("choice", "mean", choices=("mean", "median"), help="how repetitions are summed up")
 
@@ -266,7 +266,7 @@ class HeatMap(View):
 class Table(Curve):
     """Rows and columns of numbers, mean ± standard deviation."""
 
-    name, title = "table", "Table"
+    name, title = "table", "One value for each setting, and how much its runs differ"
 
     band: str = param("choice", "deviation", choices=("quartiles", "deviation", "error"), help="what follows the ±")
 

@@ -62,7 +62,7 @@ def test_every_algorithm_can_be_chosen_and_put_back(cls):
     assert not errors(page)
     assert spec_of(page).solver == cls()
     assert (spec_of(page).x, spec_of(page).y) == ((BOTH, BOTH) if cls.takes_sets else ((), ()))
-    assert any(cls().objective() in f.value for f in page.latex)
+    assert any(cls().objective() in m.value for m in page.markdown)
     assert any(cls.enforces in m.value for m in page.markdown)
     page.selectbox(key=choice).set_value(before.solver.name).run()
     assert spec_of(page) == before
