@@ -234,7 +234,8 @@ def figure(study_id: str, drawing: Drawing, number: int) -> None:
     study = get_service().studies.study(study_id)
     drawn = study_figures.figure_of(drawing, study.claim)
     st.subheader(drawing.title, anchor=False)
-    note(drawing.view.title)
+    if drawing.view.title != drawing.title:
+        note(drawing.view.title)
     words = study_figures.in_words(drawing)
     if drawing.grid is None:
         st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, key=f"view-{study_id}-{number}")

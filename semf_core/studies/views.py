@@ -6,7 +6,7 @@ A view turns a table of results into plain series or a grid; pages draw these, t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -293,7 +293,7 @@ class Stability(View):
             middle, low, high = (np.array(c, dtype=float) for c in zip(*summary, strict=True))
             counts = np.array([len(p) for p in points])
             found.append(Series(label, axis.labels, tuple(numbers) if numbers else None, middle, low, high, counts))
-        return self._drawing(table, self.title, series=tuple(found))
+        return replace(self._drawing(table, self.title, series=tuple(found)), title=self.title)
 
     @staticmethod
     def _agreements(table: ResultTable, errors: Array, cells: Array) -> Array:
