@@ -148,6 +148,8 @@ def _spec(options: argparse.Namespace) -> ModelSpec:
     changes: dict[str, Any] = {"solver": _tuned(solver, options), "limits": _changed(spec.limits, options)}
     if not solver.takes_sets and spec.solver.takes_sets:
         changes |= {"x": (), "y": ()}
+    if type(solver) is not type(spec.solver):  # title and sentence of a preset promise what its own algorithm finds
+        changes |= {"title": f"{spec.dataset.title}: {solver.title}", "watch": ""}
     if options.rank is not None:
         changes["rank"] = _integer("rank", options.rank)
     for name in ("x", "y"):

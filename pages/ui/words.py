@@ -9,6 +9,7 @@ from semf_core.parameters import InvalidInput
 from semf_core.spelling import FIRST
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε", "mu": "μ", "nu": "ν", "sigma": "σ", "lambda": "λ", "rho": "ρ"}
+GREEK |= {"theta": "θ", "delta": "δ", "Delta": "Δ"}
 LOWERED = str.maketrans("0123456789t", "₀₁₂₃₄₅₆₇₈₉ₜ")
 THINGS = {
     "address": "This address",

@@ -168,8 +168,11 @@ class Solver(Parametrized):
     needs: ClassVar[tuple[str, ...]] = ()
     """Properties of the data without which it cannot run; keys of `NEEDS`."""
     can_kick: ClassVar[bool] = False
-    penalised: ClassVar[bool] = False
-    """The objective is more than the fit: the best factors are those of the smallest `cost`, not of the smallest ‖M−UV‖."""
+
+    @property
+    def penalised(self) -> bool:
+        """The objective is more than the fit: the best factors are those of the smallest `cost`, not of the smallest ‖M−UV‖."""
+        return False
 
     @property
     def uses_labels(self) -> bool:

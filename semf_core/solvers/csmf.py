@@ -36,7 +36,6 @@ class CSMF(Direct):
     )
     reference: ClassVar[str] = "csmf"
     needs: ClassVar[tuple[str, ...]] = ("complete",)
-    penalised: ClassVar[bool] = True
     signs: ClassVar[tuple[bool, bool]] = (False, False)
     """Whether U and whether V must be nonnegative."""
 
@@ -81,6 +80,10 @@ class CSMF(Direct):
         Y = Y.copy()
         Y[:, chosen] = minimised(Y[:, chosen], XtM[:, chosen], XtX, 0.0, self.lam, self.signs[1])
         return Factors(Xt, Y, M.residual_from(Xt, Y, XtM, XtX, Y @ Y.T))
+
+    @property
+    def penalised(self) -> bool:
+        return True
 
     def cost(self, problem: Problem, state: State) -> float:
         """‖M−UV‖² with all penalties, (1) with (3) and (4); never rises."""

@@ -87,6 +87,13 @@ def given_or_random(problem: Problem, rng: np.random.Generator) -> tuple[Array, 
     return Xt, Y
 
 
+def balanced(Xt: Array, Y: Array) -> tuple[Array, Array]:
+    """The same product with rows of Y of unit length: components stay comparable and none drifts away."""
+    length = np.linalg.norm(Y, axis=1, keepdims=True)
+    length[length == 0] = 1
+    return Xt * length, Y / length
+
+
 def _relative_change(new: Array, old: Array) -> float:
     size = float(np.linalg.norm(old))
     return float(np.linalg.norm(new - old)) / size if size > 0 else np.inf

@@ -39,7 +39,7 @@ class MixedNormNMF(Direct):
     title: ClassVar[str] = "Mixed-norm NMF"
     summary: ClassVar[str] = "pairs of columns trade sparseness within their group, whose mean is fixed exactly"
     family: ClassVar[str] = "Sparse nonnegative factorization"
-    enforces: ClassVar[str] = "nonnegative factors, unit columns of U, and the mean sparseness of each group of columns"
+    enforces: ClassVar[str] = "nonnegative factors, unit columns of U, the sparseness of each group (its mean, or every column's)"
     reference: ClassVar[str] = "mixed-norm"
     needs: ClassVar[tuple[str, ...]] = ("nonnegative", "complete")
 

@@ -12,7 +12,7 @@ from semf_core.parameters import InvalidInput, param
 from semf_core.sets import Nonnegative, Sparseness
 from semf_core.sets.base import latex_number
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors, given_or_random
+from semf_core.solvers.direct import Direct, Factors, balanced, given_or_random
 from semf_core.solvers.polish import descend
 
 GROWTH, HALVINGS = 1.2, 60
@@ -70,7 +70,7 @@ class SparsenessNMF(Direct):
         Xt, Y = problem.x_set.project(Xt.T).T.astype(M.dtype), problem.y_set.project(Y).astype(M.dtype)
         along, product = float(np.vdot(M.left(Xt, Xt, Y), Y)), float(np.vdot(Xt @ Xt.T, Y @ Y.T))
         state.numbers.update({"step_x": 1.0, "step_y": 1.0})
-        return Factors(*_balanced(Xt * (along / product if along > 0 else 1.0), Y))
+        return Factors(*balanced(Xt * (along / product if along > 0 else 1.0), Y))
 
     def update(self, problem: Problem, state: State) -> Factors:
         M, p, numbers = problem.matrix, state.rank, state.numbers
@@ -81,7 +81,7 @@ class SparsenessNMF(Direct):
         XtM, XtX = M.left(Xt, Xt, Y), Xt @ Xt.T
         Y, numbers["step_y"] = self._improved(Y, XtM, XtX, numbers["step_y"], project_y)
         residual = M.residual_from(Xt, Y, XtM, XtX, Y @ Y.T)
-        return Factors(*_balanced(Xt, Y), residual)
+        return Factors(*balanced(Xt, Y), residual)
 
     def _improved(
         self, rows: Array, target: Array, gram: Array, step: float, project: Callable[[Array], Array] | None
@@ -116,10 +116,3 @@ def _stepped(rows: Array, target: Array, gram: Array, step: float, project: Call
 def _cost(rows: Array, target: Array, product: Array) -> float:
     """½⟨rows, gram·rows⟩ − ⟨target, rows⟩."""
     return 0.5 * float(np.vdot(rows, product)) - float(np.vdot(target, rows))
-
-
-def _balanced(Xt: Array, Y: Array) -> tuple[Array, Array]:
-    """The same product with rows of Y of unit length; one step length then suits all components."""
-    length = np.linalg.norm(Y, axis=1, keepdims=True)
-    length[length == 0] = 1
-    return Xt * length, Y / length

@@ -30,7 +30,6 @@ class NNSC(Direct):
     encourages: ClassVar[str] = "sparse coefficients (λ); the components themselves are not asked to be sparse"
     reference: ClassVar[str] = "nnsc"
     needs: ClassVar[tuple[str, ...]] = ("nonnegative", "complete")
-    penalised: ClassVar[bool] = True
 
     lam: float = param("number", 0.1, low=0, symbol=r"\lambda", help="weight of ΣV, in the units of M")
 
@@ -68,6 +67,10 @@ class NNSC(Direct):
                 return new
             state.numbers["length"] *= SHORTER
         return Xt
+
+    @property
+    def penalised(self) -> bool:
+        return True
 
     def cost(self, problem: Problem, state: State) -> float:
         """½‖M−UV‖² + λΣV; never rises."""

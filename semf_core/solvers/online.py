@@ -32,8 +32,8 @@ class OnlineDictionary(Direct):
     title: ClassVar[str] = "Online dictionary learning"
     summary: ClassVar[str] = "the dictionary improves after every small batch of signals: the fastest on large data"
     family: ClassVar[str] = "Dictionary learning"
-    enforces: ClassVar[str] = "atoms of unit length; coded by pursuit, at most k nonzeros in each code"
-    encourages: ClassVar[str] = "coded by lasso, sparse codes through an ℓ1 penalty"
+    enforces: ClassVar[str] = "atoms of unit length; where codes are found by pursuit, at most k nonzeros in each"
+    encourages: ClassVar[str] = "sparse codes by an ℓ1 penalty, where they are found by lasso"
     reference: ClassVar[str] = "online-dictionary"
     needs: ClassVar[tuple[str, ...]] = ("dense",)
 
@@ -113,8 +113,12 @@ class OnlineDictionary(Direct):
         """λ in the units of M."""
         return self.penalty * (float(np.linalg.norm(signals, axis=1).mean()) or 1.0)
 
+    @property
+    def penalised(self) -> bool:
+        return self.coding == "lasso"
+
     def cost(self, problem: Problem, state: State) -> float:
-        if self.coding == "pursuit":
+        if not self.penalised:
             return super().cost(problem, state)
         weight = self._weight(signals_of(problem, state))
         return float(0.5 * state.numbers["residual"] ** 2 + weight * np.abs(state.Y).sum())

@@ -20,10 +20,11 @@ class Polished:
     why: str = ""
 
 
-def polish(problem: Problem, found: State, sweeps: int) -> Polished:
+def polish(problem: Problem, found: State, sweeps: int, splits: bool) -> Polished:
     """Minimise ‖M−UV‖² over U and V with their zeros held at zero (HALS, one component after another).
 
-    A factor whose set is more than a support and signs stays as it is, so the result is feasible.
+    A factor whose set is more than a support and signs stays as it is, so the result is feasible. Where
+    nothing is split, X and Y stay what they are, the same as U and V.
     """
     M, p = problem.matrix, found.rank
     signs = (problem.x_set.polish_sign, problem.y_set.polish_sign)
@@ -45,6 +46,8 @@ def polish(problem: Problem, found: State, sweeps: int) -> Polished:
             break
     W, Z = found.W.copy(), found.Z.copy()
     W[p:], Z[p:] = Ut, V
+    if not splits:
+        W[:p], Z[:p] = Ut, V
     return Polished(State(W, Z), residual, done)
 
 

@@ -126,7 +126,9 @@ class Run:
         """A new starting point, reproducible from the seed and the number of the start."""
         self.rng = np.random.default_rng((self.seed, self.start))
         kept = getattr(self, "best", None)
+        began = time.perf_counter()
         self.state = self.solver.init(self.problem, self.rng)
+        self.seconds += time.perf_counter() - began  # some algorithms do all their work here
         self.best = kept or (self.state.W, self.state.Z)
         self.state.scratch["kept"] = self.best
         self._start_iteration = self._window_first = self.iterations
@@ -235,8 +237,11 @@ class Run:
         done = any(e.kind == "polish" and e.iteration == self.iterations for e in self.events)
         if not self.limits.polish or done or self.stop_reason == "diverged":
             return
+        if self.solver.penalised:
+            self.events.append(Event(self.iterations, "polish", "left out: the algorithm minimises more than ‖M−UV‖"))
+            return
         began = time.perf_counter()
-        polished = polish(self.problem, self._factors(best=True), self.limits.polish)
+        polished = polish(self.problem, self._factors(best=True), self.limits.polish, self.solver.splits)
         before, self.best_uv = self.best_uv, min(self.best_uv, polished.residual_uv)
         self.seconds += time.perf_counter() - began
         text = f"{polished.sweeps} sweeps: ‖M−UV‖ {before:.6g} → {self.best_uv:.6g}" if polished.sweeps else polished.why

@@ -1,5 +1,6 @@
 """What every algorithm promises, whoever wrote it: these tests walk the registry."""
 
+import dataclasses
 import io
 
 import numpy as np
@@ -14,6 +15,7 @@ from semf_core.problem import make_problem
 from semf_core.sets import Nonnegative
 from semf_core.solvers import ADMM, SOLVERS, Limits, Run
 from semf_core.solvers.base import NEEDS
+from semf_core.solvers.divergence import DivergenceNMF
 
 ALL = [pytest.param(cls, id=cls.name) for cls in SOLVERS]
 DIRECT = [pytest.param(cls, id=cls.name) for cls in SOLVERS if not cls.splits]
@@ -92,9 +94,27 @@ def test_the_best_factors_are_those_of_the_smallest_residual_or_cost(cls):
     run, seen = run_of(cls, 8), []
     while run.stop_reason is None:
         residual = run.advance().residual_uv
-        seen.append((run.solver.cost(run.problem, run.state) if cls.penalised else residual, residual))
+        seen.append((run.solver.cost(run.problem, run.state) if run.solver.penalised else residual, residual))
     U, V, _, _ = run.factors()
     assert np.linalg.norm(data() - U @ V) == pytest.approx(min(seen)[1], rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_a_cost_beyond_the_fit_decides_what_is_best_and_forbids_the_polish(cls):
+    run = run_of(cls, 4).finish()
+    cost, residual = run.solver.cost(run.problem, run.state), run.history.last("residual_uv")
+    fits = np.isclose(cost, residual**2) or isinstance(run.solver, DivergenceNMF)
+    assert run.solver.penalised != fits
+    run.limits = dataclasses.replace(run.limits, polish=5)
+    before = run.factors()
+    run.complete()
+    U, V, X, Y = run.factors()
+    assert run.events[-1].kind == "polish"
+    if run.solver.penalised:
+        np.testing.assert_array_equal(U, before[0])
+    if not run.solver.splits:
+        np.testing.assert_array_equal(U, X)
+        np.testing.assert_array_equal(V, Y)
 
 
 @pytest.mark.parametrize("cls", ALL)

@@ -11,7 +11,7 @@ from semf_core.parameters import InvalidInput, param
 from semf_core.sets import Nonnegative, Sparseness, StructureSet
 from semf_core.sets.base import latex_number
 from semf_core.solvers.base import NEEDS, Array, Problem, Sets, Solver, State
-from semf_core.solvers.direct import Direct, Factors, given_or_random
+from semf_core.solvers.direct import Direct, Factors, balanced, given_or_random
 from semf_core.solvers.reverse_convex.geometry import Band
 from semf_core.solvers.reverse_convex.half import Half, Labels, Quadratic, quadratic_for
 
@@ -20,6 +20,9 @@ NARROWEST = 1e-3
 
 LARGEST = 4_000_000
 """Nonzeros of the quadratic part of a program: about a gigabyte is needed to factorize it with its cones."""
+
+LEAST_UNIT = 1e-3
+"""Of a row of Y beside the others, where all of them enter the same cones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +59,20 @@ class Alternating(Direct):
         p = state.rank
         Xt, Y = state.W[:p].astype(float), state.Z[:p].astype(float)
         Y = self.renewed(problem, state, Xt, Y, 1)
-        return Factors(self.renewed(problem, state, Y, Xt, 0), Y)
+        Xt = self.renewed(problem, state, Y, Xt, 0)
+        return Factors(Xt, Y) if self.uses_labels else Factors(*balanced(Xt, Y))
 
     def renewed(self, problem: Problem, state: State, other: Array, own: Array, axis: int) -> Array:
         """One factor after its half-step; axis 0 is Xᵀ, axis 1 is Y."""
-        f = quadratic_for(problem, other, axis)
+        f = self.quadratic(problem, other, axis)
         H = own / f.units[:, None]
         f = self.oriented(f, H)
         new = f.signs * self.descend(self.half(problem, state, axis), f, np.abs(H)) * f.units[:, None]
         return np.where(f.alive[:, None], new, own)
+
+    def quadratic(self, problem: Problem, other: Array, axis: int) -> Quadratic:
+        """f of one factor; labels tie the rows of Y together."""
+        return quadratic_for(problem, other, axis, LEAST_UNIT if axis == 1 and self.uses_labels else 0.0)
 
     def oriented(self, f: Quadratic, H: Array) -> Quadratic:
         """f with the signs that the entries of the factor are to have."""

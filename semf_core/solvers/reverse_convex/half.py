@@ -21,6 +21,9 @@ RIDGE = 1e-10
 ROOM = 1e-9
 """What a level set or a ball is widened by, relative to its size: a cone program needs an interior."""
 
+LABEL_ROOM = 1e-3
+"""How much farther than λ eᵀμ a code may be from the mean of its class, relatively: what a conic solver leaves."""
+
 
 @dataclass(frozen=True)
 class Quadratic:
@@ -69,12 +72,15 @@ class Labels:
     radius: float
 
 
-def quadratic_for(problem: Problem, other: Array, axis: int) -> Quadratic:
-    """f for Xᵀ (axis 0) or for Y (axis 1), the other one being given."""
+def quadratic_for(problem: Problem, other: Array, axis: int, least: float = 0.0) -> Quadratic:
+    """f for Xᵀ (axis 0) or for Y (axis 1), the other one being given.
+
+    No row's unit is more than 1/least times that of the largest: constraints that tie rows together need comparable ones.
+    """
     M = problem.matrix
     norms = np.linalg.norm(other, axis=1)
     alive = norms > 0
-    norms = np.where(alive, norms, 1)
+    norms = np.maximum(np.where(alive, norms, 1), least * norms.max(initial=0.0))
     Q, R = np.linalg.qr((other / norms[:, None]).T)
     Qt = np.ascontiguousarray(Q.T, dtype=M.dtype)
     product = M.right(Qt, Qt) if axis == 0 else M.left(Qt, Qt, Qt)
@@ -149,6 +155,15 @@ class Half:
             constraints.append(parts.at_most_sparse(self.index, self.band.least))
         none = np.empty(0, int)
         return self._solved("sparser", Entries(none, none, np.empty(0)), q, constraints)
+
+    def keeps_labels(self, f: Quadratic, H: Array) -> bool:
+        """Whether every sample is near the mean of its class, (27)."""
+        if self.labels is None:
+            return True
+        codes, classes = f.units[:, None] * H, self.labels.classes
+        means = np.stack([np.bincount(classes, row) for row in codes]) / np.bincount(classes)
+        distances = np.linalg.norm(codes - means[:, classes], axis=0)
+        return bool((distances <= (1 + LABEL_ROOM) * self.labels.radius * means.sum(axis=0)[classes]).all())
 
     def _label_parts(self, f: Quadratic) -> list[Part]:
         if self.labels is None:

@@ -13,7 +13,7 @@ from semf_core.solvers.direct import Factors
 from semf_core.solvers.reverse_convex.common import Supervised
 from semf_core.solvers.reverse_convex.conic import Array
 from semf_core.solvers.reverse_convex.geometry import sparseness
-from semf_core.solvers.reverse_convex.half import Half, Quadratic, quadratic_for
+from semf_core.solvers.reverse_convex.half import Half, Quadratic
 from semf_core.solvers.reverse_convex.tangent import from_scratch
 
 
@@ -44,7 +44,7 @@ class SparsityMax(Supervised):
         return Factors(self._first(problem, state, Y, Xt, 0) if X0 is None else Xt, Y)
 
     def _first(self, problem: Problem, state: State, other: Array, own: Array, axis: int) -> Array:
-        f = quadratic_for(problem, other, axis)
+        f = self.quadratic(problem, other, axis)
         new, _ = from_scratch(self.half(problem, state, axis), f, own)
         return np.where(f.alive[:, None], new * f.units[:, None], own)
 
@@ -58,6 +58,10 @@ class SparsityMax(Supervised):
         best = f.value(H)
         for _ in range(self.rounds):
             new = _closer(half, f, H)
+            if not half.keeps_labels(f, new):  # a row near zero has a ball too small for the conic solver
+                new, _ = from_scratch(half, f, H)
+            if not half.keeps_labels(f, new):
+                break
             value = f.value(new)
             if value < best:
                 H = new

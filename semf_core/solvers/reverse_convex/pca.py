@@ -31,7 +31,7 @@ class SparsePCA(Rewarding, Banded):
     title: ClassVar[str] = "Sparse PCA"
     summary: ClassVar[str] = "Components of any sign with bounds on their sparseness, or a price for it"
     enforces: ClassVar[str] = "sparseness of each column of X and row of Y between its bounds"
-    encourages: ClassVar[str] = "sparser columns of X and rows of Y, at the stated price"
+    encourages: ClassVar[str] = "sparser columns of X and rows of Y at the stated price; components that do not cancel out"
     needs: ClassVar[tuple[str, ...]] = ("complete",)
     signed: ClassVar[bool] = True
 

@@ -60,6 +60,10 @@ class Rewarding(Alternating):
             if weight
         )
 
+    @property
+    def penalised(self) -> bool:
+        return True
+
     def cost(self, problem: Problem, state: State) -> float:
         p = state.rank
         worth = self.x_weight * sparseness(state.W[:p]).sum() + self.y_weight * sparseness(state.Z[:p]).sum()
