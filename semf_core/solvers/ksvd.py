@@ -61,7 +61,9 @@ def first_atoms(problem: Problem, signals: Array, rng: np.random.Generator) -> A
 
 @dataclass(frozen=True, eq=False)
 class CodedDictionary(Direct):
-    """min ‖M − UV‖² over unit atoms U and k-sparse codes V; subclasses differ in how they refit the atoms.
+    """(3) of the lecture notes with unit atoms for an orthonormal basis: min ‖M − UV‖² over k-sparse codes V.
+
+    Codes come from (2), atom by atom; subclasses differ in how they refit the atoms.
 
     An iteration codes all signals afresh, so given codes V have no part in the start. Coding by pursuit
     may raise the residual, which lets the method leave poor dictionaries; refitting never does.

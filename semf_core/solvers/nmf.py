@@ -24,7 +24,7 @@ SUFFICIENT, SHRINK, TRIALS = 0.01, 0.1, 20
 
 @dataclass(frozen=True, eq=False)
 class PlainNMF(Direct):
-    """min ‖M − XY‖² over X ≥ 0, Y ≥ 0; subclasses differ in how they descend."""
+    """(1) of the lecture notes, min ‖M − XY‖² over X ≥ 0, Y ≥ 0; subclasses differ in how they descend."""
 
     family: ClassVar[str] = FAMILY
     enforces: ClassVar[str] = "nonnegative factors"

@@ -64,7 +64,10 @@ class CountedNMF(Direct):
 @SOLVERS.register
 @dataclass(frozen=True, eq=False)
 class CountedPartsNMF(CountedNMF):
-    """‖u_j‖₀ ≤ k: U by nonnegative least squares, of each column the k largest entries, then V and U on that support."""
+    """‖u_j‖₀ ≤ k, SeMF's rival in its §4.3 (Table 1).
+
+    U by nonnegative least squares, of each column the k largest entries, then V and U on that support.
+    """
 
     name: ClassVar[str] = "nmf-l0"
     title: ClassVar[str] = "NMFℓ⁰ on U"

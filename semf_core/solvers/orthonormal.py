@@ -18,7 +18,7 @@ from semf_core.solvers.ksvd import NONZEROS, nonzeros_for
 @SOLVERS.register
 @dataclass(frozen=True, eq=False)
 class OrthonormalDictionary(Direct):
-    """min ‖M − UV‖² over UᵀU = I and k-sparse columns of V; both halves are solved exactly, so the cost never rises.
+    """(3) of the lecture notes, min ‖M − UV‖² over UᵀU = I and k-sparse columns of V; both halves exactly: no step is up.
 
     Given V, the best U is the polar factor of MVᵀ (orthogonal Procrustes). Given U, ‖M−UV‖² differs from
     ‖UᵀM−V‖² by a constant, so the best V keeps the k largest entries of each column of UᵀM.

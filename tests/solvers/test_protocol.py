@@ -9,10 +9,11 @@ import scipy.sparse as sp
 
 from semf_core import factorize
 from semf_core.datasets import Swimmer
+from semf_core.metrics import match_parts
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
 from semf_core.problem import make_problem
-from semf_core.sets import Nonnegative
+from semf_core.sets import Nonnegative, Simplex, members_of
 from semf_core.solvers import ADMM, SOLVERS, Limits, Run
 from semf_core.solvers.base import NEEDS
 from semf_core.solvers.divergence import DivergenceNMF
@@ -179,3 +180,22 @@ def test_a_run_of_semf_can_go_on_with_it(cls):
 def test_a_model_with_it_survives_json(cls):
     spec = ModelSpec(Swimmer(), 4, solver=cls())
     assert ModelSpec.from_json(spec.to_json()) == spec
+
+
+def keeps_nonnegative(cls):
+    """Whether the algorithm itself keeps U nonnegative."""
+    return any(isinstance(member, Nonnegative | Simplex) for s in cls().structure((24, 60), 4)[0] for member in members_of(s))
+
+
+TUNED = {"nmfsc": {"sparseness_x": 0.55}, "nnsc": {"lam": 0.05}, "nmf-l0": {"share": 0.25}, "nmf-l0-codes": {"most": 4}}
+PARTS_FINDERS = [pytest.param(cls, id=cls.name) for cls in SOLVERS if keeps_nonnegative(cls)]
+
+
+@pytest.mark.parametrize("cls", PARTS_FINDERS)
+def test_parts_without_common_rows_are_recovered(cls):
+    """Nonnegative factors are unique here up to scale: parts do not overlap, and some samples lack each part."""
+    rng = np.random.default_rng(0)
+    parts = np.kron(np.eye(4), np.ones((6, 1))) * rng.uniform(0.5, 1.5, (24, 1))
+    M = parts @ (rng.gamma(1.0, size=(4, 60)) * (rng.random((4, 60)) < 0.5))
+    U = factorize(M, 4, solver=cls(**TUNED.get(cls.name, {})), max_iter=400, tol=1e-9).U
+    assert match_parts(U, parts).cosines.min() > 0.99
