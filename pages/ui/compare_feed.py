@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pages.ui.words import state_words
-from semf_core.comparing import Reader, style_of
+from semf_core.comparing import Reader, Reference, style_of
 from semf_core.metrics import FOUND
 from semf_core.pictures import Picture, basis
 from semf_core.runs.caches import Recent
@@ -38,16 +38,16 @@ def answer(run_ids: Sequence[str], have: Sequence[str], theme: str) -> dict[str,
         "moving": any(e["state"] in MOVING for e in entries),
         "floor": _floor(read, found),
     }
-    if reference is not None and reference[0] == "Ground truth":
-        reply["truth"] = montage_of(read, found[0], reference[1], theme).to_dict()
+    if reference is not None and reference.is_truth:
+        reply["truth"] = montage_of(read, reference.run_id, reference.parts, theme).to_dict()
     return reply
 
 
-def _entry(read: Reader, run_id: str, index: int, reference: tuple[str, Any] | None, theme: str) -> dict[str, Any]:
+def _entry(read: Reader, run_id: str, index: int, reference: Reference | None, theme: str) -> dict[str, Any]:
     status, frame = read.service.status(run_id), read.frame(run_id)
     colour, dash = style_of(index)
     seen = (run_id, index, status.iterations, status.state, status.title, theme, "" if frame is None else frame.mark())
-    base = "" if reference is None else hashlib.blake2b(np.ascontiguousarray(reference[1]).tobytes(), digest_size=6).hexdigest()
+    base = "" if reference is None else hashlib.blake2b(np.ascontiguousarray(reference.parts).tobytes(), digest_size=6).hexdigest()
     token = hashlib.blake2b(repr((*seen, base)).encode(), digest_size=8).hexdigest()
     curve = read.curve(run_id)
     entry: dict[str, Any] = {
@@ -63,7 +63,7 @@ def _entry(read: Reader, run_id: str, index: int, reference: tuple[str, Any] | N
         "error": [float(f"{v:.5g}") for v in curve.error],
     }
     if frame is not None and reference is not None and status.iterations:
-        order = read.order(frame.U, reference[1])
+        order = read.order(frame.U, reference.parts)
         picture = montage_of(read, run_id, order.of(frame.U), theme)
         entry["montage"] = picture.to_dict()
         entry["matched"] = [place for place, cosine in enumerate(order.cosines) if cosine > FOUND]

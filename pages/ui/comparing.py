@@ -267,12 +267,12 @@ def shown(run_ids: Sequence[str], axis: str) -> Shown:
     read = reader()
     reference = read.reference(run_ids)
     montages = []
-    if reference is not None and reference[0] == "Ground truth":
-        montages.append((reference[0], montage_of(read, run_ids[0], reference[1], "light")))
+    if reference is not None and reference.is_truth:
+        montages.append((reference.title, montage_of(read, reference.run_id, reference.parts, "light")))
     for run_id in run_ids:
         frame = read.frame(run_id)
         if frame is not None and reference is not None:
-            ordered = read.order(frame.U, reference[1]).of(frame.U)
+            ordered = read.order(frame.U, reference.parts).of(frame.U)
             montages.append((read.service.status(run_id).title or "Run", montage_of(read, run_id, ordered, "light")))
     floor, norm = (read.service.floor(run_ids[0]), read.norm(run_ids[0])) if read.same_data(run_ids) else (None, 0.0)
     return Shown([read.curve(run_id) for run_id in run_ids], montages, axis, floor / norm if floor and norm else None)

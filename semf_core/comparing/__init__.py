@@ -3,7 +3,7 @@
 from semf_core.comparing.alignment import Aligned, align
 from semf_core.comparing.figure import Shown, figure_html, figure_image, style_of
 from semf_core.comparing.plans import Comparison, comparison, comparison_names
-from semf_core.comparing.reading import Reader
+from semf_core.comparing.reading import Reader, Reference
 from semf_core.comparing.scores import SCORES, Curve, Score, table_csv
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Comparison",
     "Curve",
     "Reader",
+    "Reference",
     "Score",
     "Shown",
     "align",

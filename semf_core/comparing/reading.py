@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,16 @@ Array = np.ndarray
 MOST_POINTS = 400
 MOST_RUNS = 24
 _ERROR, _SECONDS = COLUMNS.index("residual_uv"), COLUMNS.index("seconds")
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What all components are put in the order of, and the run whose data says how it is drawn."""
+
+    title: str
+    parts: Array
+    run_id: str
+    is_truth: bool
 
 
 class Reader:
@@ -87,16 +98,16 @@ class Reader:
         norm = self.norm(run_id) or 1.0
         return Curve(self.service.status(run_id).title, chosen + 1, rows[chosen, _SECONDS], rows[chosen, _ERROR] / norm)
 
-    def reference(self, run_ids: Sequence[str]) -> tuple[str, Array] | None:
-        """What all components are put in the order of: the true parts, or else the first run's."""
+    def reference(self, run_ids: Sequence[str]) -> Reference | None:
+        """The true parts of the first run that has any, or else the components of the first run."""
         for run_id in run_ids:
             dataset = self.dataset(run_id)
             if dataset is not None and dataset.parts is not None:
-                return "Ground truth", dataset.parts
+                return Reference("Ground truth", dataset.parts, run_id, is_truth=True)
         for run_id in run_ids:
             frame = self.frame(run_id)
             if frame is not None:
-                return self.service.status(run_id).title, frame.U
+                return Reference(self.service.status(run_id).title, frame.U, run_id, is_truth=False)
         return None
 
     def order(self, U: Array, reference: Array) -> Aligned:

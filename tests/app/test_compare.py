@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pages.ui import compare_feed, comparing, session
-from semf_core.datasets import SparseCodes
+from semf_core.datasets import Dataset, SparseCodes
 from semf_core.model import ModelSpec
 from semf_core.sets import Sparse
 from semf_core.solvers import Limits
@@ -71,6 +72,20 @@ def test_links_pin_and_what_is_pinned_can_be_taken_out(service):
     assert any("Not everything" in w.value for w in page.warning)
     page.run()
     assert not page.warning, "it is said once"
+
+
+@pytest.mark.parametrize("truth_first", [False, True])
+def test_runs_of_different_data_are_shown_in_either_order(service, truth_first):
+    """Only one of them has a truth, which is drawn in the shape of its own images."""
+    data = Dataset(np.random.default_rng(0).random((12, 20)), image_shape=(3, 4))
+    untrue = service.start(tiny(max_iter=2, title="no truth"), dataset=data)
+    swimmer = service.start(tiny(max_iter=2, title="truth", dataset={"name": "swimmer"}, y=[]))
+    ids = [swimmer.id, untrue.id] if truth_first else [untrue.id, swimmer.id]
+    for run_id in ids:
+        wait_for_state(service, run_id, "finished")
+    reply = compare_feed.answer(ids, [], "light")
+    assert len(reply["truth"]["tiles"]) == 17 and all(run["montage"]["url"] for run in reply["runs"])
+    assert len(comparing.shown(ids, "iterations").montages) == 3
 
 
 def test_the_feed_sends_only_what_changed(service):

@@ -120,7 +120,8 @@ def test_the_reader_reads_runs_of_all_kinds(tmp_path):
         assert row.violation < 1e-6 and row.iterations == 1000 and row.parts is not None
         assert read.score(waiting.id).error is None
         assert read.same_data([long.id, waiting.id]) and not read.same_data(ids)
-        title, parts = read.reference([waiting.id, long.id])
-        assert title == "Ground truth" and read.order(service.factors(other.id).U, parts).columns == tuple(range(5))
+        reference = read.reference([waiting.id, long.id])
+        assert reference.is_truth and reference.run_id == waiting.id
+        assert read.order(service.factors(other.id).U, reference.parts).columns == tuple(range(5))
     finally:
         service.close()
