@@ -47,7 +47,7 @@ def _entry(read: Reader, run_id: str, index: int, reference: Reference | None, t
     status, frame = read.service.status(run_id), read.frame(run_id)
     colour, dash = style_of(index)
     seen = (run_id, index, status.iterations, status.state, status.title, theme, "" if frame is None else frame.mark())
-    base = "" if reference is None else hashlib.blake2b(np.ascontiguousarray(reference.parts).tobytes(), digest_size=6).hexdigest()
+    base = "" if reference is None else _digest(reference.parts)
     token = hashlib.blake2b(repr((*seen, base)).encode(), digest_size=8).hexdigest()
     curve = read.curve(run_id)
     entry: dict[str, Any] = {
@@ -74,8 +74,12 @@ def _entry(read: Reader, run_id: str, index: int, reference: Reference | None, t
 def montage_of(read: Reader, run_id: str, columns: Any, theme: str) -> Picture:
     """Components as one picture, made once for all viewers."""
     shape = read.service.image_shape(run_id)
-    key = (run_id, theme, hashlib.blake2b(np.ascontiguousarray(columns).tobytes(), digest_size=8).hexdigest())
+    key = (run_id, theme, _digest(columns))
     return _MONTAGES.get(key, lambda: basis(columns, shape, None, theme))
+
+
+def _digest(columns: Any) -> str:
+    return hashlib.blake2b(np.ascontiguousarray(columns).tobytes(), digest_size=8).hexdigest()
 
 
 def _floor(read: Reader, run_ids: Sequence[str]) -> dict[str, Any] | None:

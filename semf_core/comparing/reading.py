@@ -14,6 +14,7 @@ from semf_core.comparing.alignment import Aligned, align
 from semf_core.comparing.scores import Curve, Score, measure
 from semf_core.datasets import Dataset
 from semf_core.parameters import InvalidInput
+from semf_core.result import Result
 from semf_core.runs.caches import Recent
 from semf_core.runs.frames import FactorFrame
 from semf_core.service import Service
@@ -42,7 +43,7 @@ class Reader:
     def __init__(self, service: Service) -> None:
         self.service = service
         self._norms: Recent[Any, float] = Recent(8)
-        self._measures: Recent[tuple[str, str, bool], dict[str, Any]] = Recent(256)
+        self._measures: Recent[tuple[str, str, str, bool], dict[str, Any]] = Recent(256)
         self._orders: Recent[tuple[str, str], Aligned] = Recent(256)
 
     def existing(self, run_ids: Sequence[str]) -> list[str]:
@@ -53,6 +54,13 @@ class Reader:
         """The result's factors or the newest ones; None while nothing is recorded."""
         try:
             return self.service.factors(run_id)
+        except InvalidInput:
+            return None
+
+    def result(self, run_id: str) -> Result | None:
+        """What a run has come to; None as long as it has not."""
+        try:
+            return self.service.result(run_id)
         except InvalidInput:
             return None
 
@@ -68,7 +76,8 @@ class Reader:
         dataset = self.dataset(run_id)
         if dataset is not None:
             return self._norms.get(self.service.fingerprint(run_id), lambda: metrics.frobenius_norm(dataset.data))
-        return self.service.result(run_id).norm if self.service.status(run_id).state != "snapshot" else 0.0
+        result = self.result(run_id)
+        return 0.0 if result is None else result.norm
 
     def score(self, run_id: str) -> Score:
         """The row of a run in the table."""
@@ -85,8 +94,8 @@ class Reader:
             return row
         floor = self.service.floor(run_id)
         found = self._measures.get(
-            (run_id, frame.mark(), floor is None),
-            lambda: measure(dataset, status.spec, frame, self.norm(run_id), floor),
+            (run_id, frame.mark(), status.state, floor is None),
+            lambda: measure(dataset, status.spec, frame, self.norm(run_id), floor, self.result(run_id)),
         )
         return Score(**{**vars(row), **found})
 

@@ -16,10 +16,11 @@ from semf_core.datasets import Swimmer
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.parameters import InvalidInput
 from semf_core.pictures import basis
+from semf_core.result import make_result
 from semf_core.runs.frames import FactorFrame
 from semf_core.service import Service
 from semf_core.sets import Nonnegative
-from semf_core.solvers import SOLVERS, MultiplicativeNMF
+from semf_core.solvers import SOLVERS, Limits, MultiplicativeNMF, TruncatedSVD
 from tests.runs.common import tiny, wait_for, wait_for_state
 
 
@@ -55,6 +56,17 @@ def test_scores_of_the_truth_itself():
     assert measure(swimmer, spec, negative, 1.0, None)["violation"] == pytest.approx(1)
     own = ModelSpec(Swimmer(), 17, solver=MultiplicativeNMF())
     assert measure(swimmer, own, negative, 1.0, None)["violation"] == pytest.approx(1), "its own constraints count too"
+
+
+def test_what_underflows_is_no_entry_and_a_result_counts_in_full_precision():
+    spec = ModelSpec(Swimmer(), 17, solver=TruncatedSVD(), limits=Limits(max_iter=5))
+    swimmer, result = spec.dataset.load(), make_result(spec.run().finish())
+    frame = FactorFrame(1, *(A.astype(np.float32) for A in (result.U, result.V, result.X, result.Y)))
+    norm = metrics.frobenius_norm(swimmer.data)
+    rough, exact = measure(swimmer, spec, frame, norm, None), measure(swimmer, spec, frame, norm, None, result)
+    assert exact["violation"] < 1e-14 < rough["violation"] and exact["error"] == result.relative_error
+    faint = FactorFrame(1, swimmer.parts + 1e-7, swimmer.activations, swimmer.parts, swimmer.activations)
+    assert measure(swimmer, spec, faint, norm, None)["nonzeros"] == pytest.approx(100 * swimmer.parts.mean())
 
 
 def test_the_table_as_csv_is_no_formula():
@@ -116,8 +128,8 @@ def test_the_reader_reads_runs_of_all_kinds(tmp_path):
         assert curve.error[-1] == pytest.approx(service.scalars(long.id)[-1][1] / read.norm(long.id))
         wait_for(lambda: service.floor(long.id) is not None)
         row = read.score(long.id)
-        assert row.error == pytest.approx(service.result(long.id).relative_error, rel=1e-4) and row.bound >= row.snr - 1e-6
-        assert row.violation < 1e-6 and row.iterations == 1000 and row.parts is not None
+        assert row.error == service.result(long.id).relative_error and row.bound >= row.snr - 1e-6
+        assert row.violation < 1e-15 and row.iterations == 1000 and row.parts is not None
         assert read.score(waiting.id).error is None
         assert read.same_data([long.id, waiting.id]) and not read.same_data(ids)
         reference = read.reference([waiting.id, long.id])
