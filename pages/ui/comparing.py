@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import params, session
-from pages.ui.compare_feed import montage_of, reader
+from pages.ui.compare_feed import reader
 from pages.ui.words import sentence
 from semf_core.comparing import SCORES, Comparison, Shown, comparison, comparison_names, figure_html, figure_image, table_csv
 from semf_core.comparing.reading import MOST_RUNS
@@ -163,7 +163,7 @@ def _own_runs() -> None:
 
 def _take_out(run_ids: Sequence[str]) -> None:
     statuses = {s.id: s for s in get_service().list_runs(run_ids)}
-    labels = {run_id: s.title or "Run" for run_id, s in statuses.items()}
+    labels = reader().names(list(statuses))
     out = st.multiselect("Runs on this page", list(labels), format_func=labels.get, key="compare.out")
     moving = [run_id for run_id, s in statuses.items() if s.moving and session.key_for(run_id)]
     with st.container(horizontal=True):
@@ -195,7 +195,7 @@ def _pin_link() -> None:
 
 def table(run_ids: Sequence[str]) -> None:
     """All scores, sortable; refreshed by the page's fragment while runs move."""
-    rows = [reader().score(run_id) for run_id in run_ids]
+    rows = reader().scores(run_ids)
     columns = [c for c in SCORES if any(getattr(row, c.name) is not None for row in rows)]
     numeric = {c.title: st.column_config.NumberColumn(c.title, help=c.help, format=c.form) for c in columns[3:]}
     words = {c.title: st.column_config.TextColumn(c.title, help=c.help, pinned=c.name == "title") for c in columns[:3]}
@@ -252,7 +252,7 @@ def files(run_ids: Sequence[str]) -> None:
     by_time = st.toggle("Figures against seconds instead of iterations", key="compare.seconds")
     axis = "seconds" if by_time else "iterations"
     kinds: tuple[tuple[str, str, str, Callable[[], Any]], ...] = (
-        ("Table (CSV)", "comparison.csv", "text/csv", lambda: table_csv([reader().score(r) for r in run_ids])),
+        ("Table (CSV)", "comparison.csv", "text/csv", lambda: table_csv(reader().scores(run_ids))),
         ("Figure (PNG)", "comparison.png", "image/png", lambda: figure_image(shown(run_ids, axis), "png")),
         ("Figure (SVG)", "comparison.svg", "image/svg+xml", lambda: figure_image(shown(run_ids, axis), "svg")),
         ("Figure (HTML)", "comparison.html", "text/html", lambda: figure_html(shown(run_ids, axis))),
@@ -266,13 +266,7 @@ def shown(run_ids: Sequence[str], axis: str) -> Shown:
     """What the figure holds: light ground, whatever the page's theme."""
     read = reader()
     reference = read.reference(run_ids)
-    montages = []
-    if reference is not None and reference.is_truth:
-        montages.append((reference.title, montage_of(read, reference.run_id, reference.parts, "light")))
-    for run_id in run_ids:
-        frame = read.frame(run_id)
-        if frame is not None and reference is not None:
-            ordered = read.order(frame.U, reference.parts).of(frame.U)
-            montages.append((read.service.status(run_id).title or "Run", montage_of(read, run_id, ordered, "light")))
-    floor, norm = (read.service.floor(run_ids[0]), read.norm(run_ids[0])) if read.same_data(run_ids) else (None, 0.0)
-    return Shown([read.curve(run_id) for run_id in run_ids], montages, axis, floor / norm if floor and norm else None)
+    montages = [read.truth(reference, "light")]
+    montages += [read.montage(run_id, name, reference, "light") for run_id, name in read.names(run_ids).items()]
+    floor = read.floor(run_ids)
+    return Shown(read.curves(run_ids), [m for m in montages if m is not None], axis, None if floor is None else floor[0])

@@ -11,7 +11,7 @@ from semf_core.model import ModelSpec
 from semf_core.sets import Sparse
 from semf_core.solvers import Limits
 from tests.app.widgets import errors, open_page
-from tests.runs.common import tiny, wait_for_state
+from tests.runs.common import tiny, wait_for, wait_for_state
 
 CODES = SparseCodes(rows=6, atoms=4, samples=30, nonzeros=2)
 PLANTED = ModelSpec(CODES, 4, y=(Sparse(2),), limits=Limits(max_iter=5), title="Planted")
@@ -86,6 +86,27 @@ def test_runs_of_different_data_are_shown_in_either_order(service, truth_first):
     reply = compare_feed.answer(ids, [], "light")
     assert len(reply["truth"]["tiles"]) == 17 and all(run["montage"]["url"] for run in reply["runs"])
     assert len(comparing.shown(ids, "iterations").montages) == 3
+
+
+def test_a_run_and_its_snapshot_are_told_apart(service):
+    handle = service.start(tiny(max_iter=5))
+    wait_for_state(service, handle.id, "finished")
+    ids = [handle.id, service.save(handle.id).id]
+    named = ["tiny", "tiny (snapshot)"]
+    assert [run["title"] for run in compare_feed.answer(ids, [], "light")["runs"]] == named
+    figure = comparing.shown(ids, "iterations")
+    assert [c.title for c in figure.curves] == [r.title for r in compare_feed.reader().scores(ids)] == named
+    assert compare_feed.answer(ids[1:], [], "light")["runs"][0]["title"] == "tiny", "alone it needs no remark"
+
+
+def test_the_floor_is_drawn_only_where_all_have_one_rank(service):
+    ids = [service.start(tiny(max_iter=5, rank=rank)).id for rank in (4, 4, 5)]
+    for run_id in ids:
+        wait_for_state(service, run_id, "finished")
+        wait_for(lambda run_id=run_id: service.floor(run_id) is not None)
+    for chosen, there in ((ids[:2], True), (ids, False)):
+        assert (compare_feed.answer(chosen, [], "light")["floor"] is not None) is there
+        assert (comparing.shown(chosen, "iterations").floor is not None) is there
 
 
 def test_the_feed_sends_only_what_changed(service):

@@ -3,13 +3,14 @@
 import csv
 import io
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from semf_core import metrics
-from semf_core.comparing import Curve, Reader, Score, Shown, align, comparison, comparison_names, table_csv
+from semf_core.comparing import Curve, Montage, Reader, Score, Shown, align, comparison, comparison_names, table_csv
 from semf_core.comparing.figure import figure_html, figure_image
 from semf_core.comparing.scores import SCORES, measure
 from semf_core.datasets import Swimmer
@@ -34,6 +35,8 @@ def test_the_order_is_the_best_of_all_permutations(seed):
     assert sorted(found.columns) == [0, 1, 2, 3]
     assert sum(found.cosines) == pytest.approx(best)
     np.testing.assert_array_equal(found.of(U), U[:, list(found.columns)])
+    turned = U * [1, -1, 1, -1]
+    np.testing.assert_array_equal(align(turned, reference).of(turned), found.of(U), "like stands beside like, not its negative")
 
 
 def test_more_or_fewer_columns_than_the_reference():
@@ -79,7 +82,16 @@ def test_the_table_as_csv_is_no_formula():
 
 def shown(title="<script>alert(1)</script> $x$"):
     curve = Curve(title, np.arange(1, 6), np.linspace(0.1, 1, 5), np.geomspace(1, 1e-3, 5))
-    return Shown([curve], [(title, basis(np.eye(9)[:, :4], (3, 3)))], floor=1e-3)
+    return Shown([curve], [Montage(title, basis(np.eye(9)[:, :4], (3, 3)), (0, 1, 2, 3), (2,))], floor=1e-3)
+
+
+def test_found_components_are_framed_and_what_has_no_place_on_the_axis_is_said():
+    drawn = basis(np.eye(9)[:, :4], (3, 3))
+    plain, framed = (replace(shown(), montages=[Montage("M", drawn, (0, 1, 2, 3), found)]) for found in ((), (2,)))
+    assert figure_image(plain, "svg").count(b"#009e73") == 0 < figure_image(framed, "svg").count(b"#009e73")
+    assert figure_html(plain).count('<i style="left') == 0 and figure_html(framed).count('<i style="left') == 1
+    exact = Curve("exact", np.arange(1, 3), np.arange(2.0), np.array([0.5, 0.0]))
+    assert "drawn at 1e-16" in figure_html(replace(shown(), curves=[exact])), "a logarithmic axis has no zero"
 
 
 def test_figures_open_again_and_a_title_is_text():
@@ -134,6 +146,9 @@ def test_the_reader_reads_runs_of_all_kinds(tmp_path):
         assert read.same_data([long.id, waiting.id]) and not read.same_data(ids)
         reference = read.reference([waiting.id, long.id])
         assert reference.is_truth and reference.run_id == waiting.id
-        assert read.order(service.factors(other.id).U, reference.parts).columns == tuple(range(5))
+        order, columns = read.components(other.id, reference)
+        assert order.columns == tuple(range(5)), "other data has no order of these"
+        np.testing.assert_allclose(np.abs(columns).max(axis=0), 1, err_msg="no component is drawn fainter than another")
+        assert read.components(waiting.id, reference) is None
     finally:
         service.close()
