@@ -49,14 +49,14 @@ class Column:
     name: str
     title: str
     help: str
-    form: str = "%.4g"
+    form: str = ""
 
 
 SCORES = (
     Column("title", "Run", "what the run is called"),
     Column("algorithm", "Algorithm", "how it was computed"),
     Column("state", "State", "where it stands"),
-    Column("error", "Error", "‖M−UV‖ / ‖M‖ of the factors on show"),
+    Column("error", "Error", "‖M−UV‖ / ‖M‖ of the factors on show", "%.2e"),
     Column("snr", "SNR (dB)", "20 log₁₀ ‖M‖ / ‖M−UV‖", "%.2f"),
     Column("bound", "SNR bound (dB)", "what no factorization of this rank can exceed (Eckart–Young)", "%.2f"),
     Column("sparseness", "Sparseness of U", "mean of (√m − L1/L2)/(√m − 1) over its columns: 0 flat, 1 a single entry", "%.3f"),

@@ -14,7 +14,7 @@ from tests.app.widgets import errors, open_page
 from tests.runs.common import tiny, wait_for, wait_for_state
 
 CODES = SparseCodes(rows=6, atoms=4, samples=30, nonzeros=2)
-PLANTED = ModelSpec(CODES, 4, y=(Sparse(2),), limits=Limits(max_iter=5), title="Planted")
+PLANTED = ModelSpec(CODES, 4, y=(Sparse(2),), limits=Limits(max_iter=5, kick=True, polish=3), title="Planted")
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,8 @@ def test_algorithms_are_started_on_the_current_data_and_scored(service):
     page.button(key="compare.start").click().run()
     assert any("negative entries" in w.value for w in page.warning), "the data has negative entries, and it is said"
     (run_id,) = pinned(page)
-    wait_for_state(service, run_id, "finished")
+    limits = wait_for_state(service, run_id, "finished").spec.limits
+    assert limits == Limits(max_iter=5), "no kicks and no polish, which are the current model's"
     page.button(key="compare.model").click().run()
     assert len(pinned(page)) == 2 and set(pinned(page)) == set(page.session_state[session.RUNS])
     wait_for_state(service, pinned(page)[1], "finished")
@@ -61,8 +62,14 @@ def test_links_pin_and_what_is_pinned_can_be_taken_out(service):
     assert any("no link or id" in w.value for w in page.warning)
     page.text_input(key="compare.link").set_value(second.id).run()
     assert pinned(page) == [first.id, second.id]
-    page.number_input(key="compare.component1").set_value(2).run()
-    assert any("cosine" in m.value for m in page.markdown)
+    assert [page.selectbox(key=f"compare.run{place}").value for place in (0, 1)] == [first.id, second.id]
+    columns = compare_feed.answer([first.id], [], "light")["runs"][0]["columns"]
+    there = [place + 1 for place, column in enumerate(columns) if column >= 0]
+    page.number_input(key="compare.component0").set_value(there[2]).run()
+    assert page.number_input(key="compare.component1").value == there[2], "B is what is most like A; these two runs are equal"
+    assert any("cosine 1.0000" in m.value for m in page.markdown)
+    page.number_input(key="compare.component1").set_value(there[1]).run()
+    assert any("cosine 0." in m.value for m in page.markdown), "but another can be chosen"
     page.multiselect(key="compare.out").set_value([first.id]).run()
     page.button(key="compare.remove").click().run()
     assert pinned(page) == [second.id]
