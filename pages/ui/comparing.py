@@ -1,4 +1,4 @@
-"""The Compare page's parts: what is pinned, ways to pin more, the table, differences, and files to keep."""
+"""The Compare page's parts: what is pinned, ways to pin more, the table, and files to keep."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from semf_core.solvers import SOLVERS
 
 MOST_ROWS = 20
 """Of the table; more of them are scrolled."""
-ROW_PIXELS = 35
+ROW_PIXELS, LETTER_PIXELS, WIDEST_NAME = 35, 6, 280
 PINS, FLASH = "semf_pins", "semf_compare_flash"
 
 
@@ -199,7 +199,11 @@ def table(run_ids: Sequence[str]) -> None:
     rows = reader().scores(run_ids)
     columns = [c for c in SCORES if any(getattr(row, c.name) is not None for row in rows)]
     numeric = {c.title: st.column_config.NumberColumn(c.title, help=c.help, format=c.form) for c in columns[3:]}
-    words = {c.title: st.column_config.TextColumn(c.title, help=c.help, pinned=c.name == "title") for c in columns[:3]}
+    words = {c.title: st.column_config.TextColumn(c.title, help=c.help) for c in columns[1:3]}
+    longest = max(len(row.title) for row in rows)
+    name = columns[0]
+    width = min(WIDEST_NAME, LETTER_PIXELS * (longest + 5))
+    words[name.title] = st.column_config.TextColumn(name.title, help=name.help, pinned=True, width=width)
     data = {c.title: [getattr(row, c.name) for row in rows] for c in columns}
     st.dataframe(
         data,

@@ -29,7 +29,7 @@ MATPLOTLIB_DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 AXES = {"iterations": "iteration", "seconds": "time (s)"}
 ERROR = "‖M−UV‖ / ‖M‖"
 ACROSS = 4
-WIDE_TITLE, WIDE_LABEL = 34, 30
+WIDE_TITLE, WIDE_LABEL = 26, 30
 """Letters that fit over a montage and beside the curves."""
 FRAME = "#009e73"
 LOWEST = 1e-16
@@ -68,8 +68,8 @@ def figure_image(shown: Shown, form: str) -> bytes:
     """Curves above, montages below, as "png" or "svg"."""
     rows = -(-len(shown.montages) // ACROSS)
     with MATPLOTLIB, matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10, 4.6 + 2.7 * rows), layout="constrained")
-        grid = figure.add_gridspec(1 + rows, ACROSS, height_ratios=[4.6, *[2.7] * rows])
+        figure = Figure(figsize=(10, 4.6 + 2.1 * rows), layout="constrained")
+        grid = figure.add_gridspec(1 + rows, ACROSS, height_ratios=[4.6, *[2.1] * rows])
         _curves(figure.add_subplot(grid[0, :]), shown)
         for place, montage in enumerate(shown.montages):
             _montage(figure.add_subplot(grid[1 + place // ACROSS, place % ACROSS]), montage)
@@ -81,7 +81,7 @@ def figure_image(shown: Shown, form: str) -> bytes:
 
 def _montage(axes: Any, montage: Montage) -> None:
     axes.imshow(montage.picture.fitted(600, 600), interpolation="none")
-    axes.set_title(_lines(montage.title, WIDE_TITLE), parse_math=False, fontsize=9)
+    axes.set_title(_lines(montage.title, WIDE_TITLE), parse_math=False, fontsize=8)
     axes.axis("off")
     for place, *box in montage.picture.tiles:
         if place in montage.found:
