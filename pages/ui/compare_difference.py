@@ -27,7 +27,7 @@ def difference(run_ids: Sequence[str]) -> None:
     """A and B are numbered as in the gallery, and drawn as there: turned towards the reference, scaled to their largest entry."""
     read = reader()
     reference = read.reference(run_ids)
-    aligned = {run_id: read.components(run_id, reference) for run_id in run_ids}
+    aligned = {run_id: read.components(run_id, read.frame(run_id), reference) for run_id in run_ids}
     components = {run_id: found[1] for run_id, found in aligned.items() if found is not None}
     if not components:
         return

@@ -59,7 +59,7 @@ def _entry(read: Reader, run_id: str, name: str, index: int, reference: Referenc
         "seconds": [float(f"{v:.4g}") for v in curve.seconds],
         "error": [float(f"{v:.5g}") for v in curve.error],
     }
-    montage = read.montage(run_id, name, reference, theme)
+    montage = read.montage(run_id, frame, name, reference, theme)
     if montage is not None:
         entry |= {"montage": montage.picture.to_dict(), "matched": montage.found, "columns": montage.columns}
     return entry

@@ -240,6 +240,7 @@ def shown(run_ids: Sequence[str], axis: str) -> Shown:
     read = reader()
     reference = read.reference(run_ids)
     montages = [read.truth(reference, "light")]
-    montages += [read.montage(run_id, name, reference, "light") for run_id, name in read.names(run_ids).items()]
+    named = read.names(run_ids).items()
+    montages += [read.montage(run_id, read.frame(run_id), name, reference, "light") for run_id, name in named]
     floor = read.floor(run_ids)
     return Shown(read.curves(run_ids), [m for m in montages if m is not None], axis, None if floor is None else floor[0])

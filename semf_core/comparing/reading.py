@@ -150,20 +150,21 @@ class Reader:
             return as_they_are(U)
         return self._orders.get((digest(U), digest(reference)), lambda: align(U, reference))
 
-    def components(self, run_id: str, reference: Reference | None) -> tuple[Aligned, Array] | None:
+    def components(self, run_id: str, frame: FactorFrame | None, reference: Reference | None) -> tuple[Aligned, Array] | None:
         """The columns of U in the order and with the signs of the reference, each divided by its largest modulus.
 
         The scale of a column means nothing (V has its inverse), so none is drawn fainter than another.
         """
-        frame = self.frame(run_id)
         if frame is None or reference is None or not self.service.status(run_id).iterations:
             return None
         order = self.order(frame.U, reference.parts)
         return order, metrics.unit_peak(order.of(frame.U))
 
-    def montage(self, run_id: str, title: str, reference: Reference | None, theme: str) -> Montage | None:
+    def montage(
+        self, run_id: str, frame: FactorFrame | None, title: str, reference: Reference | None, theme: str
+    ) -> Montage | None:
         """The components of a run as one picture, made once for all viewers; None while there are none."""
-        there = self.components(run_id, reference)
+        there = self.components(run_id, frame, reference)
         if there is None:
             return None
         order, columns = there

@@ -146,9 +146,9 @@ def test_the_reader_reads_runs_of_all_kinds(tmp_path):
         assert read.same_data([long.id, waiting.id]) and not read.same_data(ids)
         reference = read.reference([waiting.id, long.id])
         assert reference.is_truth and reference.run_id == waiting.id
-        order, columns = read.components(other.id, reference)
+        order, columns = read.components(other.id, read.frame(other.id), reference)
         assert order.columns == tuple(range(5)), "other data has no order of these"
         np.testing.assert_allclose(np.abs(columns).max(axis=0), 1, err_msg="no component is drawn fainter than another")
-        assert read.components(waiting.id, reference) is None
+        assert read.components(waiting.id, read.frame(waiting.id), reference) is None
     finally:
         service.close()
