@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.ui import comparing, memory
+from pages.ui.compare_difference import difference
 from pages.ui.compare_feed import reader
 from pages.ui.guard import guarded
 from pages.ui.live import compare_view
@@ -25,7 +26,7 @@ with guarded():
         st.subheader("Scores", anchor=False)
         st.fragment(comparing.table, run_every=REFRESH_SECONDS if moving else None)(run_ids)
         with st.expander("Difference of two components", icon=":material/difference:"):
-            comparing.difference(run_ids)
+            difference(run_ids)
         with st.expander("Keep the table and the figure", icon=":material/download:"):
             comparing.files(run_ids)
     memory.sync()

@@ -104,7 +104,7 @@ def hoyer_sparseness(A: Array) -> Array:
     m = A.shape[0]
     if m < 2:
         return np.ones(A.shape[1])
-    scaled = _unit_peak(np.abs(A))
+    scaled = unit_peak(np.abs(A))
     euclidean = np.linalg.norm(scaled, axis=0)
     ratio = np.divide(scaled.sum(axis=0), euclidean, out=np.ones(A.shape[1]), where=euclidean > 0)
     return np.clip((math.sqrt(m) - ratio) / (math.sqrt(m) - 1), 0, 1)
@@ -124,7 +124,7 @@ def overlap(A: Array) -> float:
     return float(np.triu(similarity, 1).sum() / (0.5 * columns * (columns - 1)))
 
 
-def _unit_peak(A: Array) -> Array:
+def unit_peak(A: Array) -> Array:
     """Every column divided by its largest absolute entry, so that squares neither overflow nor vanish."""
     peaks = np.abs(A).max(axis=0, initial=0)
     return np.divide(A, peaks, out=np.zeros(A.shape), where=peaks > 0)
@@ -140,7 +140,7 @@ def cosines(A: Array, B: Array) -> Array:
 
 
 def _unit(A: Array) -> Array:
-    scaled = _unit_peak(np.where(np.isfinite(A).all(axis=0), A, 0.0))
+    scaled = unit_peak(np.where(np.isfinite(A).all(axis=0), A, 0.0))
     norms = np.linalg.norm(scaled, axis=0)
     return np.divide(scaled, norms, out=scaled, where=norms > 0)
 

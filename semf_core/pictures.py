@@ -100,8 +100,13 @@ class Picture:
         }
 
 
-def basis(U: Array, shape: tuple[int, int] | None, groups: Groups | None = None, theme: str = "light") -> Picture:
-    """The columns of U as images, one group a row where the model has groups; each scaled to its own maximum."""
+def basis(
+    U: Array, shape: tuple[int, int] | None, groups: Groups | None = None, theme: str = "light", one_scale: bool = False
+) -> Picture:
+    """The columns of U as images, one group a row where the model has groups; each scaled to its own maximum.
+
+    With `one_scale` all are scaled to the largest of them, so that equal colours mean equal values.
+    """
     tiles = [_tile(U[:, k], shape) for k in range(U.shape[1])]
     signed = bool(U.min(initial=0.0) < 0)
     top = float(np.abs(U).max(initial=0.0))
@@ -112,7 +117,7 @@ def basis(U: Array, shape: tuple[int, int] | None, groups: Groups | None = None,
     for i, row in enumerate(rows):
         for j, k in enumerate(row):
             y, x = 1 + i * (height + 1), 1 + j * (width + 1)
-            peak = max(float(np.abs(tiles[k]).max(initial=0.0)), FLOOR * top)
+            peak = max(float(np.abs(tiles[k]).max(initial=0.0)), (1.0 if one_scale else FLOOR) * top)
             canvas[y : y + height, x : x + width] = _indices(tiles[k], peak, signed)
             boxes.append((k, x, y, width, height))
     total_y, total_x = canvas.shape

@@ -31,6 +31,13 @@ def test_a_ghost_of_five_per_cent_can_be_seen():
         assert np.abs(pixels[0, 1] - pixels[0, 2]).max() > 40
 
 
+def test_one_scale_gives_equal_values_equal_colours():
+    U = np.zeros((4, 3))
+    U[0], U[1] = (1, 0.5, 2), (0.5, 0, -0.5)
+    stretched, common = (opened(pictures.basis(U, (2, 2), ((0, 1, 2),), one_scale=flag))[1, [2, 4], :3] for flag in (False, True))
+    assert (common[0] == common[1]).all() and (stretched[0] != stretched[1]).any()
+
+
 @pytest.mark.parametrize("shape", [None, (6, 1), (2, 3)])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pictures_of_degenerate_factors(shape, theme):

@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 import { loadPlotly } from "./plotly.js";
 
 const MOVING_MS = 700;
-const LOWEST = -6; // of log10 ‖M−UV‖/‖M‖
+const LOWEST = 1e-16; // ‖M−UV‖/‖M‖ below is rounding, and a logarithmic axis has no zero
 const AXES = { iterations: "iteration", seconds: "time (s)" };
 
 export class View {
@@ -33,6 +33,7 @@ export class View {
       "figure",
       { class: "semf-charts", "aria-label": "Residuals of the runs" },
       element("figcaption", {}, element("span", { class: "semf-title", text: "Residual ‖M−UV‖ / ‖M‖ of the feasible factors" }), axis),
+      element("p", { class: "semf-words semf-clamped", hidden: true, text: `What is below ${LOWEST} is drawn at ${LOWEST}.` }),
       element("div", { class: "semf-plot" }),
       element("p", { class: "semf-hidden semf-chart-text" }),
     );
@@ -107,8 +108,8 @@ export class View {
     if (!this.Plotly || !runs.length) return;
     const { text, grid, font, dark } = this.theme;
     const traces = runs.map((run) => ({
-      type: "scatter", mode: "lines", name: run.title.replaceAll("<", "‹"), x: run[this.axis], y: run.error, line: { color: lighter(run.colour, dark), dash: run.dash, width: 2.2 },
-      hovertemplate: `%{y:.4g}<extra>${run.title.replaceAll("<", "‹")}</extra>`,
+      type: "scatter", mode: "lines", name: run.title.replaceAll("<", "‹"), x: run[this.axis], y: run.error.map(drawable), customdata: run.error, line: { color: lighter(run.colour, dark), dash: run.dash, width: 2.2 },
+      hovertemplate: `%{customdata:.4g}<extra>${run.title.replaceAll("<", "‹")}</extra>`,
     }));
     const narrow = this.root.clientWidth < 620;
     const axis = { gridcolor: grid, linecolor: grid, zeroline: false, type: "log", exponentformat: "power" };
@@ -124,6 +125,7 @@ export class View {
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, layer: "below", label, line: { color: text, width: 1, dash: "dash" } });
     }
     this.Plotly.react(this.root.querySelector(".semf-plot"), traces, layout, { displaylogo: false, responsive: true, displayModeBar: false });
+    this.root.querySelector(".semf-clamped").hidden = !runs.some((run) => run.error.some((error) => error !== drawable(error)));
     const words = runs.map((run) => `${run.title}: ${run.error.length ? run.error.at(-1).toPrecision(3) : "not begun"} after ${run.iterations.at(-1) ?? 0} iterations`);
     this.root.querySelector(".semf-chart-text").textContent = `Logarithmic curves. ${words.join("; ")}.`;
     this.root.dataset.drawn = "yes";
@@ -169,17 +171,22 @@ export class View {
     const matched = new Set(run.matched);
     run.montage.tiles.forEach(([slot, left, top, width, height]) => {
       const style = `left:${left}%;top:${top}%;width:${width}%;height:${height}%`;
-      place.append(element("span", { class: `semf-tile${matched.has(slot) ? " semf-matched" : ""}`, style, "aria-hidden": "true" }));
+      const column = run.columns?.[slot];
+      const title = `Component ${slot + 1}${column === undefined ? "" : column < 0 ? ": none" : ` (column ${column + 1} of U)`}`;
+      place.append(element("span", { class: `semf-tile${matched.has(slot) ? " semf-matched" : ""}`, style, title, "aria-hidden": "true" }));
     });
   }
 }
 
-// An exact fit is many decades below all others: the axis ends where differences no longer matter.
+// The axis goes down as far as the data does.
 function errorRange(runs, floor) {
-  const [low, high] = logRange([...runs.map((run) => run.error), floor ? [floor.value] : []]);
-  const bottom = Math.max(low, LOWEST);
-  const pad = 0.05 * (high - bottom) + 0.02;
-  return [bottom - pad, high + pad];
+  const [low, high] = logRange([...runs.map((run) => run.error.map(drawable)), floor ? [floor.value] : []]);
+  const pad = 0.05 * (high - low) + 0.02;
+  return [low - pad, high + pad];
+}
+
+function drawable(error) {
+  return error < LOWEST ? LOWEST : error;
 }
 
 // Colours are chosen for light ground; on dark ground they are mixed with white.

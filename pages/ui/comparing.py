@@ -1,4 +1,4 @@
-"""The Compare page's parts: what is pinned, ways to pin more, the table, differences, and files to keep."""
+"""The Compare page's parts: what is pinned, ways to pin more, the table, and files to keep."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from pages.ui import params, session
-from pages.ui.compare_feed import montage_of, reader
+from pages.ui.compare_feed import reader
 from pages.ui.words import sentence
 from semf_core.comparing import SCORES, Comparison, Shown, comparison, comparison_names, figure_html, figure_image, table_csv
 from semf_core.comparing.reading import MOST_RUNS
-from semf_core.metrics import FOUND
 from semf_core.model import ModelSpec
 from semf_core.parameters import InvalidInput
-from semf_core.pictures import basis
 from semf_core.runs.ids import ID
 from semf_core.service import get_service
 from semf_core.solvers import SOLVERS
 
+MOST_ROWS = 20
+"""Of the table; more of them are scrolled."""
+ROW_PIXELS, LETTER_PIXELS, WIDEST_NAME = 35, 6, 280
 PINS, FLASH = "semf_pins", "semf_compare_flash"
 
 
@@ -147,7 +147,8 @@ def _algorithms() -> None:
 def _start_chosen() -> None:
     spec = session.spec()
     chosen = [SOLVERS.get(name) for name in st.session_state.get("compare.algorithms", ())]
-    start([replace(spec, solver=cls(), x=(), y=(), title=cls.title, watch="") for cls in chosen])
+    limits = replace(spec.limits, polish=0, kick=False)  # those are of the current model, not of these algorithms
+    start([replace(spec, solver=cls(), x=(), y=(), limits=limits, title=cls.title, watch="") for cls in chosen])
 
 
 def _own_runs() -> None:
@@ -163,7 +164,7 @@ def _own_runs() -> None:
 
 def _take_out(run_ids: Sequence[str]) -> None:
     statuses = {s.id: s for s in get_service().list_runs(run_ids)}
-    labels = {run_id: s.title or "Run" for run_id, s in statuses.items()}
+    labels = reader().names(list(statuses))
     out = st.multiselect("Runs on this page", list(labels), format_func=labels.get, key="compare.out")
     moving = [run_id for run_id, s in statuses.items() if s.moving and session.key_for(run_id)]
     with st.container(horizontal=True):
@@ -195,53 +196,25 @@ def _pin_link() -> None:
 
 def table(run_ids: Sequence[str]) -> None:
     """All scores, sortable; refreshed by the page's fragment while runs move."""
-    rows = [reader().score(run_id) for run_id in run_ids]
+    rows = reader().scores(run_ids)
     columns = [c for c in SCORES if any(getattr(row, c.name) is not None for row in rows)]
     numeric = {c.title: st.column_config.NumberColumn(c.title, help=c.help, format=c.form) for c in columns[3:]}
-    words = {c.title: st.column_config.TextColumn(c.title, help=c.help, pinned=c.name == "title") for c in columns[:3]}
+    words = {c.title: st.column_config.TextColumn(c.title, help=c.help) for c in columns[1:3]}
+    longest = max(len(row.title) for row in rows)
+    name = columns[0]
+    width = min(WIDEST_NAME, LETTER_PIXELS * (longest + 5))
+    words[name.title] = st.column_config.TextColumn(name.title, help=name.help, pinned=True, width=width)
     data = {c.title: [getattr(row, c.name) for row in rows] for c in columns}
-    alt = f"Scores of {len(rows)} compared runs"
-    st.dataframe(data, hide_index=True, column_config={**words, **numeric}, key="compare.table", alt=alt, placeholder="–")
-
-
-def difference(run_ids: Sequence[str]) -> None:
-    """Two components beside each other, and their difference after scaling each to its largest entry."""
-    read = reader()
-    there = {run_id: read.frame(run_id) for run_id in run_ids}
-    frames = {run_id: frame for run_id, frame in there.items() if frame is not None}
-    if len(frames) < 1:
-        return
-    labels = {run_id: read.service.status(run_id).title or "Run" for run_id in frames}
-    picked = []
-    for place, side in enumerate(st.columns(2)):
-        with side:
-            first = list(frames)[min(place, len(frames) - 1)]
-            params.keep(f"compare.run{place}", first)
-            run_id = st.selectbox(f"Run {'AB'[place]}", list(labels), format_func=labels.get, key=f"compare.run{place}")
-            count = frames[run_id].U.shape[1]
-            number = st.number_input(f"Component of {'AB'[place]}, of {count}", 1, count, key=f"compare.component{place}")
-            picked.append((run_id, frames[run_id].U[:, number - 1]))
-    (left, a), (_, b) = picked
-    if len(a) != len(b):
-        st.info("These two runs have different data, so their components cannot be subtracted.", icon=":material/info:")
-        return
-    a, b = _scaled(a), _scaled(b)
-    if float(a @ b) < 0:
-        b = -b
-    cosine = float(a @ b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-300)
-    picture = basis(np.stack([a, b, a - b], axis=1), read.service.image_shape(left), None, _theme())
-    colours = f"colours from {picture.low:.3g} to {picture.high:.3g}"
-    text = f"A, B and A − B, each component scaled to its largest entry; cosine {cosine:.4f}; {colours}"
-    st.html(f'<img src="{picture.url}" alt="{text}" style="width:min(100%,720px);image-rendering:pixelated">')
-    params.note(text + (", the same part." if cosine > FOUND else "."))
-
-
-def _scaled(column: Any) -> Any:
-    return column / max(float(np.abs(column).max(initial=0.0)), 1e-300)
-
-
-def _theme() -> str:
-    return "dark" if (st.context.theme or {}).get("type") == "dark" else "light"
+    st.dataframe(
+        data,
+        height=ROW_PIXELS * (1 + min(len(rows), MOST_ROWS)) + 2,
+        hide_index=True,
+        column_config={**words, **numeric},
+        key="compare.table",
+        row_height=ROW_PIXELS,
+        alt=f"Scores of {len(rows)} compared runs",
+        placeholder="–",
+    )
 
 
 # -- files -------------------------------------------------------------------------------------
@@ -252,7 +225,7 @@ def files(run_ids: Sequence[str]) -> None:
     by_time = st.toggle("Figures against seconds instead of iterations", key="compare.seconds")
     axis = "seconds" if by_time else "iterations"
     kinds: tuple[tuple[str, str, str, Callable[[], Any]], ...] = (
-        ("Table (CSV)", "comparison.csv", "text/csv", lambda: table_csv([reader().score(r) for r in run_ids])),
+        ("Table (CSV)", "comparison.csv", "text/csv", lambda: table_csv(reader().scores(run_ids))),
         ("Figure (PNG)", "comparison.png", "image/png", lambda: figure_image(shown(run_ids, axis), "png")),
         ("Figure (SVG)", "comparison.svg", "image/svg+xml", lambda: figure_image(shown(run_ids, axis), "svg")),
         ("Figure (HTML)", "comparison.html", "text/html", lambda: figure_html(shown(run_ids, axis))),
@@ -266,13 +239,8 @@ def shown(run_ids: Sequence[str], axis: str) -> Shown:
     """What the figure holds: light ground, whatever the page's theme."""
     read = reader()
     reference = read.reference(run_ids)
-    montages = []
-    if reference is not None and reference[0] == "Ground truth":
-        montages.append((reference[0], montage_of(read, run_ids[0], reference[1], "light")))
-    for run_id in run_ids:
-        frame = read.frame(run_id)
-        if frame is not None and reference is not None:
-            ordered = read.order(frame.U, reference[1]).of(frame.U)
-            montages.append((read.service.status(run_id).title or "Run", montage_of(read, run_id, ordered, "light")))
-    floor, norm = (read.service.floor(run_ids[0]), read.norm(run_ids[0])) if read.same_data(run_ids) else (None, 0.0)
-    return Shown([read.curve(run_id) for run_id in run_ids], montages, axis, floor / norm if floor and norm else None)
+    montages = [read.truth(reference, "light")]
+    named = read.names(run_ids).items()
+    montages += [read.montage(run_id, read.frame(run_id), name, reference, "light") for run_id, name in named]
+    floor = read.floor(run_ids)
+    return Shown(read.curves(run_ids), [m for m in montages if m is not None], axis, None if floor is None else floor[0])

@@ -1,9 +1,9 @@
 """Several factorizations of the same data side by side: scores in one table, components in one order, curves in one chart."""
 
 from semf_core.comparing.alignment import Aligned, align
-from semf_core.comparing.figure import Shown, figure_html, figure_image, style_of
+from semf_core.comparing.figure import Montage, Shown, figure_html, figure_image, style_of
 from semf_core.comparing.plans import Comparison, comparison, comparison_names
-from semf_core.comparing.reading import Reader
+from semf_core.comparing.reading import Reader, Reference
 from semf_core.comparing.scores import SCORES, Curve, Score, table_csv
 
 __all__ = [
@@ -11,7 +11,9 @@ __all__ = [
     "Aligned",
     "Comparison",
     "Curve",
+    "Montage",
     "Reader",
+    "Reference",
     "Score",
     "Shown",
     "align",

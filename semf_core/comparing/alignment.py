@@ -19,14 +19,21 @@ class Aligned:
     """Numbers of the columns; −1 where the reference has more of them."""
     cosines: tuple[float, ...]
     """|cosine| with the reference's column, 0 for those without one."""
+    signs: tuple[int, ...]
+    """−1 for a column that points away from the reference's: a factorization determines it up to its sign."""
 
     def of(self, U: Array) -> Array:
-        """The columns in this order, each with the reference's sign unknown; zeros where there is none."""
+        """The columns in this order, each turned towards the reference's; zeros where there is none."""
         ordered = np.zeros((U.shape[0], len(self.columns)), U.dtype)
-        for place, column in enumerate(self.columns):
+        for place, (column, sign) in enumerate(zip(self.columns, self.signs, strict=True)):
             if column >= 0:
-                ordered[:, place] = U[:, column]
+                ordered[:, place] = sign * U[:, column]
         return ordered
+
+    @property
+    def found(self) -> tuple[int, ...]:
+        """Places of the columns that are a column of the reference."""
+        return tuple(place for place, cosine in enumerate(self.cosines) if cosine > metrics.FOUND)
 
 
 def align(U: Array, reference: Array) -> Aligned:
@@ -34,5 +41,11 @@ def align(U: Array, reference: Array) -> Aligned:
     matching = metrics.match_parts(U, reference)
     matched = [int(column) for column in matching.columns]
     rest = [k for k in range(U.shape[1]) if k not in set(matched)]
-    cosines = [abs(float(c)) for c in matching.cosines] + [0.0] * len(rest)
-    return Aligned((*matched, *rest), tuple(cosines))
+    cosines = [float(c) for c in matching.cosines] + [0.0] * len(rest)
+    return Aligned((*matched, *rest), tuple(map(abs, cosines)), tuple(-1 if c < 0 else 1 for c in cosines))
+
+
+def as_they_are(U: Array) -> Aligned:
+    """The order of the columns of U, for which there is no reference."""
+    count = U.shape[1]
+    return Aligned(tuple(range(count)), (0.0,) * count, (1,) * count)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import matplotlib
+import numpy as np
 import plotly.graph_objects as go
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from semf_core.comparing.scores import Curve
 from semf_core.exports.figures import DPI, MATPLOTLIB, STYLE
@@ -26,6 +29,23 @@ MATPLOTLIB_DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 AXES = {"iterations": "iteration", "seconds": "time (s)"}
 ERROR = "‖M−UV‖ / ‖M‖"
 ACROSS = 4
+WIDE_TITLE, WIDE_LABEL = 26, 30
+"""Letters that fit over a montage and beside the curves."""
+FRAME = "#009e73"
+LOWEST = 1e-16
+"""Of the logarithmic axis: rounding makes anything below meaningless."""
+
+
+@dataclass(frozen=True, eq=False)
+class Montage:
+    """Components of one factorization as a picture."""
+
+    title: str
+    picture: Picture
+    columns: tuple[int, ...]
+    """Which column of U stands at which place; −1 where none does."""
+    found: tuple[int, ...] = ()
+    """Places of those that are a component of the reference: they are framed."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +53,7 @@ class Shown:
     """Everything that a figure holds."""
 
     curves: Sequence[Curve]
-    montages: Sequence[tuple[str, Picture]]
+    montages: Sequence[Montage]
     axis: str = "iterations"
     floor: float | None = None
     """The Eckart–Young bound on ‖M−UV‖/‖M‖, where there is one above zero."""
@@ -48,34 +68,53 @@ def figure_image(shown: Shown, form: str) -> bytes:
     """Curves above, montages below, as "png" or "svg"."""
     rows = -(-len(shown.montages) // ACROSS)
     with MATPLOTLIB, matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10, 4.6 + 2.7 * rows), layout="constrained")
-        grid = figure.add_gridspec(1 + rows, ACROSS, height_ratios=[4.6, *[2.7] * rows])
+        figure = Figure(figsize=(10, 4.6 + 2.1 * rows), layout="constrained")
+        grid = figure.add_gridspec(1 + rows, ACROSS, height_ratios=[4.6, *[2.1] * rows])
         _curves(figure.add_subplot(grid[0, :]), shown)
-        for place, (title, picture) in enumerate(shown.montages):
-            axes = figure.add_subplot(grid[1 + place // ACROSS, place % ACROSS])
-            axes.imshow(picture.fitted(600, 600), interpolation="none")
-            axes.set_title(title, parse_math=False, fontsize=9)
-            axes.axis("off")
+        for place, montage in enumerate(shown.montages):
+            _montage(figure.add_subplot(grid[1 + place // ACROSS, place % ACROSS]), montage)
         file = io.BytesIO()
         metadata: dict[str, Any] = {"Date": None} if form == "svg" else {}
         figure.savefig(file, format=form, dpi=DPI, metadata=metadata)
     return file.getvalue()
 
 
+def _montage(axes: Any, montage: Montage) -> None:
+    axes.imshow(montage.picture.fitted(600, 600), interpolation="none")
+    axes.set_title(_lines(montage.title, WIDE_TITLE), parse_math=False, fontsize=8)
+    axes.axis("off")
+    for place, *box in montage.picture.tiles:
+        if place in montage.found:
+            left, top, width, height = (v / 100 for v in box)
+            corner, where = (left, 1 - top - height), axes.transAxes
+            axes.add_patch(Rectangle(corner, width, height, transform=where, fill=False, edgecolor=FRAME, linewidth=1.2))
+
+
+def _lines(title: str, width: int) -> str:
+    """A title that does not reach into what stands beside it: two lines, what is longer ends with …"""
+    return "\n".join(textwrap.wrap(title, width, max_lines=2, placeholder=" …"))
+
+
 def _curves(axes: Any, shown: Shown) -> None:
     for index, curve in enumerate(shown.curves):
         colour, dash = style_of(index)
-        label = curve.title.replace("$", r"\$")
-        axes.plot(getattr(curve, shown.axis), curve.error, MATPLOTLIB_DASHES[dash], color=colour, linewidth=1.6, label=label)
+        label = _lines(curve.title, WIDE_LABEL).replace("$", r"\$")
+        x, y = getattr(curve, shown.axis), np.maximum(curve.error, LOWEST)
+        axes.plot(x, y, MATPLOTLIB_DASHES[dash], color=colour, linewidth=1.6, label=label)
     if shown.floor:
         axes.axhline(shown.floor, color="#555555", linestyle="--", linewidth=1, label="best possible at this rank (Eckart–Young)")
-    if any((curve.error > 0).any() for curve in shown.curves):
-        axes.set_yscale("log")
+    axes.set_yscale("log")
     axes.set_xscale("log")
     axes.set_xlabel(AXES[shown.axis])
     axes.set_ylabel(ERROR)
-    axes.set_title("Residual of the feasible factors", loc="left", fontsize=11)
+    axes.set_title(_headline(shown), loc="left", fontsize=11)
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+def _headline(shown: Shown) -> str:
+    """What the chart shows; a logarithmic axis has no zero, so what is drawn elsewhere is said."""
+    clamped = any((curve.error < LOWEST).any() for curve in shown.curves)
+    return "Residual of the feasible factors" + (f" (below {LOWEST:.0e} drawn at {LOWEST:.0e})" if clamped else "")
 
 
 def figure_html(shown: Shown) -> str:
@@ -86,19 +125,27 @@ def figure_html(shown: Shown) -> str:
         x, label = getattr(curve, shown.axis), escape(curve.title)
         hover = f"%{{x}}: %{{y:.4g}}<extra>{label}</extra>"
         line = {"color": colour, "dash": dash, "width": 2}
-        figure.add_scatter(x=x, y=curve.error, mode="lines", name=label, line=line, hovertemplate=hover)
+        figure.add_scatter(x=x, y=np.maximum(curve.error, LOWEST), mode="lines", name=label, line=line, hovertemplate=hover)
     if shown.floor:
         figure.add_hline(shown.floor, line_dash="dash", annotation_text="best possible at this rank (Eckart–Young)")
     figure.update_layout(
-        title="Residual of the feasible factors", template="plotly_white", height=520, hovermode="closest",
+        title=_headline(shown), template="plotly_white", height=520, hovermode="closest",
         xaxis={"title": AXES[shown.axis], "type": "log"}, yaxis={"title": ERROR, "type": "log", "exponentformat": "power"},
     )  # fmt: skip
     chart = figure.to_html(full_html=False, include_plotlyjs="inline", config={"displaylogo": False})
-    tiles = "".join(
-        f'<figure><img src="{picture.url}" alt="{escape(title)}: basis images"><figcaption>{escape(title)}</figcaption></figure>'
-        for title, picture in shown.montages
-    )
+    tiles = "".join(map(_tile_html, shown.montages))
     return _HTML.replace("{chart}", chart).replace("{tiles}", tiles)
+
+
+def _tile_html(montage: Montage) -> str:
+    title = escape(montage.title)
+    frames = "".join(
+        f'<i style="left:{left:.3f}%;top:{top:.3f}%;width:{width:.3f}%;height:{height:.3f}%"></i>'
+        for place, left, top, width, height in montage.picture.tiles
+        if place in montage.found
+    )
+    image = f'<img src="{montage.picture.url}" alt="{title}: basis images">'
+    return f"<figure><div>{image}{frames}</div><figcaption>{title}</figcaption></figure>"
 
 
 _HTML = """<!doctype html>
@@ -108,7 +155,10 @@ _HTML = """<!doctype html>
 body { font-family: system-ui, sans-serif; margin: 1.5rem auto; max-width: 1200px; padding: 0 1rem; color: #1b1f24; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 1rem; }
 figure { margin: 0; } img { width: 100%; image-rendering: pixelated; } figcaption { font-weight: 600; }
+figure div { position: relative; } figure i { position: absolute; box-sizing: border-box; outline: 2px solid #009e73; }
 </style></head><body>
-<h1>Comparison</h1>{chart}<h2>Components, aligned by best match</h2><div class="tiles">{tiles}</div>
+<h1>Comparison</h1>{chart}
+<h2>Components, aligned by best match; framed where they are one of the reference</h2>
+<div class="tiles">{tiles}</div>
 </body></html>
 """

@@ -13,11 +13,13 @@ import numpy as np
 from semf_core import metrics
 from semf_core.datasets import Dataset
 from semf_core.model import ModelSpec
+from semf_core.result import Result
 from semf_core.runs.frames import FactorFrame
 from semf_core.scores import truth_scores
-from semf_core.sets import StructureSet, combine
 
 Array = np.ndarray
+NEGLIGIBLE = 1e-6
+"""An entry below this share of its column's largest counts as zero: multiplicative updates approach zero, but never set it."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +49,18 @@ class Column:
     name: str
     title: str
     help: str
-    form: str = "%.4g"
+    form: str = ""
 
 
 SCORES = (
     Column("title", "Run", "what the run is called"),
     Column("algorithm", "Algorithm", "how it was computed"),
     Column("state", "State", "where it stands"),
-    Column("error", "Error", "‖M−UV‖ / ‖M‖ of the factors on show"),
+    Column("error", "Error", "‖M−UV‖ / ‖M‖ of the factors on show", "%.2e"),
     Column("snr", "SNR (dB)", "20 log₁₀ ‖M‖ / ‖M−UV‖", "%.2f"),
     Column("bound", "SNR bound (dB)", "what no factorization of this rank can exceed (Eckart–Young)", "%.2f"),
     Column("sparseness", "Sparseness of U", "mean of (√m − L1/L2)/(√m − 1) over its columns: 0 flat, 1 a single entry", "%.3f"),
-    Column("nonzeros", "Nonzeros of U (%)", "share of the entries of U that are not zero", "%.1f"),
+    Column("nonzeros", "Nonzeros of U (%)", "share of its entries above 10⁻⁶ of their column's largest modulus", "%.1f"),
     Column("overlap", "Overlap of U", "average overlapping degree of the columns of U; 0 for disjoint supports", "%.2e"),
     Column("parts", "Parts found", "true parts that have a column of their own with |cosine| above 0.99", "%d"),
     Column("groups", "Groups right", "groups of the model that hold exactly one true group", "%d"),
@@ -78,33 +80,36 @@ class Curve:
     error: Array
 
 
-def enforced_sets(spec: ModelSpec, shape: tuple[int, int]) -> tuple[StructureSet, StructureSet]:
-    """What U and V are held to: the model's sets, or those of an algorithm that has its own."""
-    if spec.solver.takes_sets:
-        return spec.x_set, spec.y_set
-    x, y = spec.solver.structure(shape, spec.rank)
-    return combine(x), combine(y)
+def measure(
+    dataset: Dataset, spec: ModelSpec, frame: FactorFrame, norm: float, floor: float | None, result: Result | None = None
+) -> dict[str, Any]:
+    """All numbers of a row that depend on the factors.
 
-
-def measure(dataset: Dataset, spec: ModelSpec, frame: FactorFrame, norm: float, floor: float | None) -> dict[str, Any]:
-    """All numbers of a row that depend on the factors."""
-    residual = metrics.residual(dataset.data, frame.U, frame.V)
-    truth = truth_scores(dataset, frame.U, spec.y_set)
-    violations = [
-        s.violation(A) / max(float(np.linalg.norm(A)), 1e-300)
-        for s, A in zip(enforced_sets(spec, dataset.shape), (frame.U, frame.V), strict=True)
-    ]
+    Frames are float32; a result has its factors, residual and certificate in full precision.
+    """
+    U = frame.U if result is None else result.U
+    residual = metrics.residual(dataset.data, frame.U, frame.V) if result is None else result.residual_uv
+    truth = truth_scores(dataset, U, spec.y_set)
     return {
         "error": metrics.relative_error(norm, residual),
         "snr": metrics.snr_db(norm, residual),
         "bound": None if not floor else metrics.snr_db(norm, floor),
-        "sparseness": float(metrics.hoyer_sparseness(frame.U).mean()),
-        "nonzeros": 100 * float(metrics.nonzero_fraction(frame.U).mean()),
-        "overlap": metrics.overlap(frame.U),
+        "sparseness": float(metrics.hoyer_sparseness(U).mean()),
+        "nonzeros": 100 * float((np.abs(metrics.unit_peak(U)) > NEGLIGIBLE).mean()),
+        "overlap": metrics.overlap(U),
         "parts": truth.get("parts_found"),
         "groups": truth.get("groups_correct"),
-        "violation": max(violations),
+        "violation": _violation(dataset, spec, frame) if result is None else _certified(result),
     }
+
+
+def _violation(dataset: Dataset, spec: ModelSpec, frame: FactorFrame) -> float:
+    whole = zip(spec.enforced_sets(dataset.shape), (frame.U, frame.V), strict=True)
+    return max(s.violation(A) / max(float(np.linalg.norm(A)), 1e-300) for s, A in whole)
+
+
+def _certified(result: Result) -> float:
+    return max((v.relative for v in result.certificate.violations), default=0.0)
 
 
 def table_csv(rows: Sequence[Score]) -> str:

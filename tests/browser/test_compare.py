@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from semf_core.model import ModelSpec, preset
 from semf_core.service import Service
-from semf_core.solvers import Limits, MultiplicativeNMF
+from semf_core.solvers import Limits, PrincipalComponents
 from tests.runs.common import wait_for_state
 
 DRAWN = '.semf-compare[data-drawn="yes"]'
@@ -23,7 +23,7 @@ def finished(home, spec: ModelSpec) -> str:
 
 def test_runs_side_by_side_by_link(server, visit):
     groups = preset("swimmer-groups")
-    plain = ModelSpec(groups.dataset, 17, solver=MultiplicativeNMF(), limits=Limits(max_iter=100), title="Plain")
+    plain = ModelSpec(groups.dataset, 17, solver=PrincipalComponents(), limits=Limits(max_iter=100), title="Plain")
     ids = [finished(server.home, groups), finished(server.home, plain)]
     page = visit(f"{server.url}/compare?pin={','.join(ids)}", height=1800)
     page.wait_for_selector(DRAWN)
@@ -32,6 +32,8 @@ def test_runs_side_by_side_by_link(server, visit):
     assert names == ["Ground truth", groups.title, "Plain"]
     assert page.evaluate("document.querySelectorAll('.semf-card')[1].querySelectorAll('.semf-matched').length") == 17
     assert page.evaluate("document.querySelectorAll('.semf-card')[2].querySelectorAll('.semf-matched').length") < 17
+    lowest = "(p => Math.min(...p.data.flatMap(t => t.y.map(Math.log10))) - p.layout.yaxis.range[0])"
+    assert 0 < page.evaluate(f"{lowest}(document.querySelector('.semf-compare .semf-plot'))") < 2, "an exact fit is on the axis"
     page.get_by_role("radio", name="against seconds").check()
     page.wait_for_function("document.querySelector('.semf-compare .semf-plot').layout.xaxis.title.text === 'time (s)'")
     assert page.evaluate("document.querySelector('.semf-compare .semf-plot').data.map(t => t.name)") == [groups.title, "Plain"]
@@ -39,6 +41,9 @@ def test_runs_side_by_side_by_link(server, visit):
     with page.expect_download() as got:
         page.get_by_role("button", name="Figure (SVG)").click()
     assert got.value.suggested_filename == "comparison.svg"
+    page.set_viewport_size({"width": 390, "height": 844})
+    boxes = "[...document.querySelectorAll('.semf-card')].map(e => e.getBoundingClientRect())"
+    page.wait_for_function(f"(([a, b]) => a.y === b.y && a.x < b.x)({boxes})")
 
 
 def test_what_still_runs_moves_and_comes_to_rest(server, visit):

@@ -3,23 +3,25 @@
 import csv
 import io
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from semf_core import metrics
-from semf_core.comparing import Curve, Reader, Score, Shown, align, comparison, comparison_names, table_csv
+from semf_core.comparing import Curve, Montage, Reader, Score, Shown, align, comparison, comparison_names, table_csv
 from semf_core.comparing.figure import figure_html, figure_image
 from semf_core.comparing.scores import SCORES, measure
 from semf_core.datasets import Swimmer
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.parameters import InvalidInput
 from semf_core.pictures import basis
+from semf_core.result import make_result
 from semf_core.runs.frames import FactorFrame
 from semf_core.service import Service
 from semf_core.sets import Nonnegative
-from semf_core.solvers import SOLVERS, MultiplicativeNMF
+from semf_core.solvers import SOLVERS, Limits, MultiplicativeNMF, TruncatedSVD
 from tests.runs.common import tiny, wait_for, wait_for_state
 
 
@@ -33,6 +35,8 @@ def test_the_order_is_the_best_of_all_permutations(seed):
     assert sorted(found.columns) == [0, 1, 2, 3]
     assert sum(found.cosines) == pytest.approx(best)
     np.testing.assert_array_equal(found.of(U), U[:, list(found.columns)])
+    turned = U * [1, -1, 1, -1]
+    np.testing.assert_array_equal(align(turned, reference).of(turned), found.of(U), "like stands beside like, not its negative")
 
 
 def test_more_or_fewer_columns_than_the_reference():
@@ -57,6 +61,17 @@ def test_scores_of_the_truth_itself():
     assert measure(swimmer, own, negative, 1.0, None)["violation"] == pytest.approx(1), "its own constraints count too"
 
 
+def test_what_underflows_is_no_entry_and_a_result_counts_in_full_precision():
+    spec = ModelSpec(Swimmer(), 17, solver=TruncatedSVD(), limits=Limits(max_iter=5))
+    swimmer, result = spec.dataset.load(), make_result(spec.run().finish())
+    frame = FactorFrame(1, *(A.astype(np.float32) for A in (result.U, result.V, result.X, result.Y)))
+    norm = metrics.frobenius_norm(swimmer.data)
+    rough, exact = measure(swimmer, spec, frame, norm, None), measure(swimmer, spec, frame, norm, None, result)
+    assert exact["violation"] < 1e-14 < rough["violation"] and exact["error"] == result.relative_error
+    faint = FactorFrame(1, swimmer.parts + 1e-7, swimmer.activations, swimmer.parts, swimmer.activations)
+    assert measure(swimmer, spec, faint, norm, None)["nonzeros"] == pytest.approx(100 * swimmer.parts.mean())
+
+
 def test_the_table_as_csv_is_no_formula():
     text = table_csv([Score("=1+1", "SeMF", "finished", error=0.25, iterations=3), Score("plain, with comma", "PCA", "running")])
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -67,7 +82,16 @@ def test_the_table_as_csv_is_no_formula():
 
 def shown(title="<script>alert(1)</script> $x$"):
     curve = Curve(title, np.arange(1, 6), np.linspace(0.1, 1, 5), np.geomspace(1, 1e-3, 5))
-    return Shown([curve], [(title, basis(np.eye(9)[:, :4], (3, 3)))], floor=1e-3)
+    return Shown([curve], [Montage(title, basis(np.eye(9)[:, :4], (3, 3)), (0, 1, 2, 3), (2,))], floor=1e-3)
+
+
+def test_found_components_are_framed_and_what_has_no_place_on_the_axis_is_said():
+    drawn = basis(np.eye(9)[:, :4], (3, 3))
+    plain, framed = (replace(shown(), montages=[Montage("M", drawn, (0, 1, 2, 3), found)]) for found in ((), (2,)))
+    assert figure_image(plain, "svg").count(b"#009e73") == 0 < figure_image(framed, "svg").count(b"#009e73")
+    assert figure_html(plain).count('<i style="left') == 0 and figure_html(framed).count('<i style="left') == 1
+    exact = Curve("exact", np.arange(1, 3), np.arange(2.0), np.array([0.5, 0.0]))
+    assert "drawn at 1e-16" in figure_html(replace(shown(), curves=[exact])), "a logarithmic axis has no zero"
 
 
 def test_figures_open_again_and_a_title_is_text():
@@ -116,11 +140,15 @@ def test_the_reader_reads_runs_of_all_kinds(tmp_path):
         assert curve.error[-1] == pytest.approx(service.scalars(long.id)[-1][1] / read.norm(long.id))
         wait_for(lambda: service.floor(long.id) is not None)
         row = read.score(long.id)
-        assert row.error == pytest.approx(service.result(long.id).relative_error, rel=1e-4) and row.bound >= row.snr - 1e-6
-        assert row.violation < 1e-6 and row.iterations == 1000 and row.parts is not None
+        assert row.error == service.result(long.id).relative_error and row.bound >= row.snr - 1e-6
+        assert row.violation < 1e-15 and row.iterations == 1000 and row.parts is not None
         assert read.score(waiting.id).error is None
         assert read.same_data([long.id, waiting.id]) and not read.same_data(ids)
-        title, parts = read.reference([waiting.id, long.id])
-        assert title == "Ground truth" and read.order(service.factors(other.id).U, parts).columns == tuple(range(5))
+        reference = read.reference([waiting.id, long.id])
+        assert reference.is_truth and reference.run_id == waiting.id
+        order, columns = read.components(other.id, read.frame(other.id), reference)
+        assert order.columns == tuple(range(5)), "other data has no order of these"
+        np.testing.assert_allclose(np.abs(columns).max(axis=0), 1, err_msg="no component is drawn fainter than another")
+        assert read.components(waiting.id, read.frame(waiting.id), reference) is None
     finally:
         service.close()
