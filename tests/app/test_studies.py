@@ -67,12 +67,33 @@ def test_the_papers_figures_stand_beside_the_measured_ones(service):
     study = builtin_sized("swimmer-rates", "quick")
     table = filled(service, study).table()
     figure = study_figures.figure_of(study.views[0].draw(table), study.claim)
-    paper = next(trace for trace in figure.data if trace.name == "reported in the paper")
-    assert dict(zip(paper.x, paper.y, strict=True)) == {
-        "(34) orthogonality": 0.9,
-        "(35) groups": 0.9,
-        "(35) groups, equal nonzeros": 1.0,
+    paper = [trace for trace in figure.data if trace.name == study_figures.PAPER]
+    said = {name: y for trace in paper if trace.customdata is not None for name, y in zip(trace.customdata, trace.y, strict=True)}
+    assert said == {
+        "single start, (34) orthogonality": 0.9,
+        "single start, (35) groups": 0.9,
+        "single start, (35) groups, equal nonzeros": 1.0,
     }
+    assert sum(trace.showlegend is not False for trace in paper) == 1
+
+
+def test_a_diamond_stands_on_the_bar_of_its_series_and_has_its_colour(service):
+    study = service.studies.prepare(builtin_sized("sparse-faces", "quick"))
+    figure = study_figures.figure_of(study.views[0].draw(filled(service, study).table()), study.claim)
+    bars = [trace for trace in figure.data if trace.type == "bar"]
+    diamonds = [trace for trace in figure.data if trace.customdata is not None and trace.type == "scatter"]
+    assert len(bars) == len(diamonds) == 2
+    for bar, diamond in zip(bars, diamonds, strict=True):
+        assert list(diamond.x) == list(bar.x) and diamond.marker.line.color == bar.marker.color
+    assert figure.layout.xaxis.ticktext == ("33 %", "25 %", "10 %")
+    curve = study_figures.figure_of(study.views[2].draw(filled(service, study).table()), study.claim)
+    assert curve.layout.xaxis.type == "category" and set(curve.data[-1].x) == {"33 %", "25 %", "10 %"}
+
+
+def test_one_line_without_a_name_has_no_legend(service):
+    study = small(views=[{"name": "curve", "measure": "relative_error", "x": "rank"}])
+    figure = study_figures.figure_of(study.views[0].draw(filled(service, study).table()), study.claim)
+    assert len(figure.data) == 2 and not figure.layout.showlegend, "a band and a line"
 
 
 def test_pause_and_resume_from_the_page(service, monkeypatch):
