@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from pages.ui import presets, session, study_figures
@@ -11,7 +9,7 @@ from pages.ui.guard import guarded
 from pages.ui.params import note, plain, say_refusal
 from pages.ui.places import go
 from pages.ui.running import command, say_flash
-from pages.ui.study_views import HELD_OUT, atlas_view, choice_view
+from pages.ui.study_views import CLICKED, atlas_view, choice_axes, choice_view, heat_chart, shows_choice
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.spelling import FIRST
@@ -21,13 +19,12 @@ from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import Drawing
 
 ACROSS = 2
-OPENED, CLICKS, CLICKED = "semf_study", "semf_study_clicks", "semf_study_clicked"
-SHOWN = "semf_study_shown"
-REFRESH_SECONDS = 2.0
+OPENED, SHOWN = "semf_study", "semf_study_shown"
+REFRESH_SECONDS, WATCH_SECONDS = 2.0, 8.0
 SIZES = {"quick": "Quick", "full": "Full size"}
 STATES = {
     "new": "Not started",
-    "queued": "Waits for another study to finish",
+    "queued": "Waits for its turn",
     "running": "Running",
     "pausing": "Finishing the runs that have begun",
     "paused": "Paused",
@@ -143,8 +140,11 @@ def detail(study_id: str) -> None:
         st.info(f"**{_source(study)}**: {plain(study.claim.text)}", icon=":material/menu_book:")
     say_flash()
     controls(study_id)
-    moving = get_service().studies.progress(study_id).moving
+    progress = get_service().studies.progress(study_id)
+    moving = progress.moving
     st.fragment(results, run_every=REFRESH_SECONDS if moving else None)(study_id, moving)
+    if not moving and progress.done < progress.total:
+        st.fragment(watch, run_every=WATCH_SECONDS)(study_id)
     st.divider()
     export(study_id, study)
 
@@ -152,9 +152,10 @@ def detail(study_id: str) -> None:
 def controls(study_id: str) -> None:
     studies, key, closed = get_service().studies, session.key_for(study_id), get_service().read_only
     progress = studies.progress(study_id)
+    failed = progress.state == "finished" and progress.failed > 0
     with st.container(horizontal=True, gap="small"):
-        goes = progress.state in {"new", "paused", "cancelled", "interrupted"}
-        word = "Start" if progress.state == "new" else "Resume"
+        goes = failed or progress.state in {"new", "paused", "cancelled", "interrupted"}
+        word = "Start" if progress.state == "new" else "Run the failed ones again" if failed else "Resume"
         again = {"on_click": command, "args": (studies.resume, study_id)}
         st.button(word, icon=":material/play_arrow:", type="primary", disabled=closed or not goes, **again)
         if key is not None and not closed:
@@ -187,15 +188,21 @@ def results(study_id: str, was_moving: bool) -> None:
         if not table.done.any():
             st.markdown("The first results appear here as soon as they are there.")
             return
-        names = {a.name for a in study.axes}
-        chooses = {"rank", "k"} <= names and "held_out_error" in table.columns
-        if chooses:
-            choice_view(study_id)
+        names = choice_axes(table)
+        if names:
+            choice_view(study_id, table, names)
         for number, view in enumerate(study.views):
-            if not (chooses and view == HELD_OUT):
+            if not (names and shows_choice(view, names)):
                 figure(study_id, view.draw(table), number)
         if "factors" in study.keep and not progress.moving:
             atlas_view(study_id)
+
+
+def watch(study_id: str) -> None:
+    """Draws the page anew once somebody else starts what is at rest."""
+    with guarded():
+        if get_service().studies.progress(study_id).moving:
+            st.rerun()
 
 
 def shown_table(study_id: str, progress: Progress) -> ResultTable:
@@ -237,23 +244,11 @@ def figure(study_id: str, drawing: Drawing, number: int) -> None:
     if drawing.view.title != drawing.title:
         note(drawing.view.title)
     words = study_figures.in_words(drawing)
-    if drawing.grid is None:
-        st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, key=f"view-{study_id}-{number}")
-        return
-    clicks = int(st.session_state.get(CLICKS, 0))
-    options: dict[str, Any] = {"on_select": "rerun", "selection_mode": "points", "key": f"view-{study_id}-{number}-{clicks}"}
-    event = st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, **options)
-    points = event["selection"]["points"] if event else []
-    if points:
-        st.session_state[CLICKS] = clicks + 1  # a fresh chart: coming back must not open the run again
-        st.session_state[CLICKED] = cell_of(points[0])
-        st.rerun()  # the whole page leaves; from inside a fragment the address would stay behind
-    note("Click a field to open its best run on the Run page.")
-
-
-def cell_of(point: Any) -> int:
-    data = point["customdata"]
-    return int(data[0] if isinstance(data, list | tuple) else data)
+    key = f"view-{study_id}-{number}"
+    if drawing.grid is not None:
+        heat_chart(drawn, words, key)
+    else:
+        st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, key=key)
 
 
 def open_cell(study_id: str, number: int) -> None:

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.ui import session, study_figures, studying
 from pages.ui.study_building import own_study, path_words, paths_of
+from pages.ui.study_views import CLICKED, clicked_cell
 from semf_core.model import ModelSpec, preset
 from semf_core.runs.ids import key_hash
 from semf_core.studies import Finished, Study, StudyStore, builtin_names, builtin_sized, builtin_study
@@ -120,6 +121,25 @@ def test_a_visitor_without_the_key_only_looks(service):
     assert "Pause" not in labels and "Cancel" not in labels
 
 
+def test_failed_runs_are_run_again_from_the_page(service):
+    store = StudyStore.create(small(), service.home)
+    store.record([Finished(n, {"relative_error": 0.5}, 0.1) for n in range(11)] + [Finished(11, error="it broke")])
+    page = opened(store.id)
+    assert not next(b for b in page.button if b.label == "Run the failed ones again").disabled
+
+
+def test_a_page_at_rest_notices_that_a_study_is_resumed(service, monkeypatch):
+    store = StudyStore.create(small(), service.home)
+    drawn = []
+    monkeypatch.setattr(studying.st, "rerun", lambda: drawn.append(store.progress().state))
+    studying.watch(store.id)
+    assert not drawn
+    runner = store.announce(1)
+    studying.watch(store.id)
+    runner.leave()
+    assert drawn == ["running"]
+
+
 def test_a_link_to_a_study_that_is_gone(service):
     page = AppTest.from_file(str(PAGES / "studies.py"), default_timeout=60)
     page.query_params["study"] = "x" * 22
@@ -153,7 +173,7 @@ def test_a_clicked_cell_is_opened_by_the_whole_page(service):
     store = filled(service, small())
     page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
     page.session_state[studying.OPENED] = store.id
-    page.session_state[studying.CLICKED] = 2
+    page.session_state[CLICKED] = 2
     page.switch_page("studies.py").run()
     assert not page.exception and "seed 2" in page.title[0].value
     assert service.status(next(iter(page.session_state[session.RUNS]))).spec.seed == 2
@@ -166,7 +186,18 @@ def test_a_click_on_a_heat_map_names_its_cell(service):
     markers = study_figures.figure_of(drawing, study.claim).data[1]
     cells = {(round(x), round(y), n) for x, y, n in zip(markers.x, markers.y, markers.customdata, strict=True)}
     assert cells == {(0, 0, 0), (1, 0, 6), (0, 1, 3), (1, 1, 9)}  # a field's best cell is that of seed 0
-    assert studying.cell_of({"customdata": 6}) == studying.cell_of({"customdata": [6]}) == 6
+    assert clicked_cell([{"customdata": 6}]) == clicked_cell([{"customdata": [6]}]) == 6
+
+
+def test_a_click_on_an_empty_field_opens_nothing(service):
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "y.0.k", "values": [1, 2]}]
+    study = small(axes=axes, views=[{"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "k"}])
+    store = StudyStore.create(study, service.home)
+    store.record([Finished(3, {"relative_error": 0.5}, 0.1)])
+    markers = study_figures.figure_of(study.views[0].draw(store.table()), study.claim).data[1]
+    assert list(markers.customdata) == [-1, -1, -1, 3]
+    assert [text.endswith("no result yet") for text in markers.text] == [True, True, True, False]
+    assert clicked_cell([{"customdata": -1}]) is None and clicked_cell([]) is None
 
 
 def test_the_restart_atlas_is_drawn(service):
@@ -182,8 +213,10 @@ def test_the_restart_atlas_is_drawn(service):
 
 
 def test_the_choice_of_rank_and_sparsity_opens_in_model(service):
-    axes = [{"path": "rank", "values": [3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "data.seed", "range": [0, 3]}]
-    study = small(base=BASE | {"data": {"held_out": 0.1}}, axes=axes, views=[], measures=["held_out_error"])
+    ranks, counts = {"name": "Rank", "path": "rank", "values": [3, 4]}, {"name": "k of Y", "path": "y.0.k", "values": [1, 2]}
+    views = [{"name": "heat_map", "measure": "held_out_error", "x": "Rank", "by": "k of Y"}]
+    axes = [ranks, counts, {"path": "data.seed", "range": [0, 3]}]
+    study = small(base=BASE | {"data": {"held_out": 0.1}}, axes=axes, views=views, measures=["held_out_error"])
     store = StudyStore.create(study, service.home)
     error = {(3, 1): 0.5, (3, 2): 0.2, (4, 1): 0.4, (4, 2): 0.19}
     for cell in study.cells():
@@ -191,6 +224,10 @@ def test_the_choice_of_rank_and_sparsity_opens_in_model(service):
         store.record([Finished(cell.number, {"held_out_error": error[model.rank, model.y[0].k] + 0.05 * fold}, 0.1)])
     page = opened(store.id)
     assert "rank **3** and **2** nonzeros" in texts(page)
+    assert len(page.get("plotly_chart")) == 1, "the choice is marked on the study's own map"
+    assert "Click a field" in texts(page)
+    service.read_only = True
+    assert "Click a field" not in texts(opened(store.id))
 
 
 def test_a_study_of_ones_own(service):
