@@ -129,7 +129,8 @@ def pasted() -> None:
     """A study that somebody wrote or downloaded."""
     example = '{"base": {"preset": "swimmer-groups"}, "axes": […], "measures": […]}'
     text = st.text_area("Study", key="study-json", height=200, placeholder=example)
-    if text.strip() and st.button("Start it", key="study-json-start", icon=":material/play_arrow:"):
+    closed = get_service().read_only
+    if text.strip() and st.button("Start it", key="study-json-start", icon=":material/play_arrow:", disabled=closed):
         try:
             study = Study.from_json(text)
             studying.start(study.sized(next(iter(study.sizes))) if study.sizes else study)

@@ -1,4 +1,4 @@
-"""Studies on pages: the cards, one study with its progress and figures, and what was best so far."""
+"""Studies on pages: which one is open, its progress and figures, and what was best so far."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from pages.ui.study_views import CLICKED, atlas_view, choice_axes, choice_view, 
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.spelling import FIRST
-from semf_core.studies import Progress, Study, builtin_names, builtin_sized, builtin_study
+from semf_core.studies import Progress, Study
 from semf_core.studies.best import Setting
 from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import Drawing
 
-ACROSS = 2
 OPENED, SHOWN = "semf_study", "semf_study_shown"
 REFRESH_SECONDS, WATCH_SECONDS = 2.0, 8.0
-SIZES = {"quick": "Quick", "full": "Full size"}
 STATES = {
     "new": "Not started",
     "queued": "Waits for its turn",
@@ -75,53 +73,10 @@ def start(study: Study) -> None:
     except InvalidInput as refusal:
         say_refusal(refusal)
         return
-    if handle.key:
-        session.runs()[handle.id] = handle.key  # kept by the browser as the keys of runs are
+    if handle.key or handle.id not in session.runs():
+        session.runs()[handle.id] = handle.key  # kept by the browser as the keys of runs are; empty if it was there before
     open_study(handle.id)
     st.rerun()
-
-
-# -- the list ----------------------------------------------------------------------------------
-
-
-def cards() -> None:
-    """A card for every built-in study."""
-    names = builtin_names()
-    for first in range(0, len(names), ACROSS):
-        for column, name in zip(st.columns(ACROSS), names[first : first + ACROSS], strict=False):
-            with column, st.container(border=True, height="stretch"):
-                card(name)
-
-
-def card(name: str) -> None:
-    study = builtin_study(name)
-    st.markdown(f"**{plain(study.title)}**")
-    st.markdown(plain(study.summary))
-    st.markdown(f":small[{_source(study)}: {plain(study.claim.text)}]")
-    with st.container(horizontal=True):
-        for size, words in SIZES.items():
-            size_button(builtin_sized(name, size), words)
-
-
-def _source(study: Study) -> str:
-    """Where the claim stands, at the beginning of a line."""
-    source = study.claim.source
-    return plain(source[:1].upper() + source[1:])
-
-
-def size_button(study: Study, words: str) -> None:
-    """Starts a size that has not been run, opens one that has."""
-    studies = get_service().studies
-    ready = studies.prepare(study)
-    if studies.exists(ready.id):
-        progress = studies.progress(ready.id)
-        label = f"{words}: {progress.done} of {progress.total} runs"
-        icon = ":material/check_circle:" if progress.state == "finished" else ":material/monitoring:"
-        st.button(label, key=f"open-{study.name}-{study.size}", icon=icon, on_click=open_study, args=(ready.id,))
-        return
-    label, closed = f"{words}: {study.count} runs", get_service().read_only
-    if st.button(label, key=f"start-{study.name}-{study.size}", icon=":material/play_arrow:", disabled=closed):
-        start(study)
 
 
 # -- one study ---------------------------------------------------------------------------------
@@ -137,7 +92,7 @@ def detail(study_id: str) -> None:
     if study.summary:
         st.markdown(plain(study.summary))
     if study.claim.text:
-        st.info(f"**{_source(study)}**: {plain(study.claim.text)}", icon=":material/menu_book:")
+        st.info(f"**{source_words(study)}**: {plain(study.claim.text)}", icon=":material/menu_book:")
     say_flash()
     controls(study_id)
     progress = get_service().studies.progress(study_id)
@@ -147,6 +102,12 @@ def detail(study_id: str) -> None:
         st.fragment(watch, run_every=WATCH_SECONDS)(study_id)
     st.divider()
     export(study_id, study)
+
+
+def source_words(study: Study) -> str:
+    """Where the claim stands, at the beginning of a line."""
+    source = study.claim.source
+    return plain(source[:1].upper() + source[1:])
 
 
 def controls(study_id: str) -> None:

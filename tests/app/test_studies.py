@@ -54,6 +54,30 @@ def test_a_card_for_every_study_with_its_claim_and_sizes(service):
             assert f"{builtin_sized(name, size).count} runs" in page.button(key=f"start-{name}-{size}").label
 
 
+def test_studies_of_ones_own_are_found_again(service):
+    mine, shared = filled(service, small()), filled(service, builtin_sized("penalty-map", "quick"))
+    page = opened(**{session.RUNS: {mine.id: "key", shared.id: "key", "r" * 22: "key"}})
+    page.segmented_control(key="studies-part").set_value("Your studies").run()
+    assert "Small study" in texts(page) and "12 of 12 runs" in texts(page)
+    assert [b.key for b in page.button] == [f"own-{mine.id}"]
+    page.button(key=f"own-{mine.id}").click().run()
+    assert page.title[0].value == "Small study"
+
+
+def test_studies_without_planted_data_run_on_the_data_in_use(service, monkeypatch):
+    started = []
+    monkeypatch.setattr(studies_service, "start_in_background", lambda store, home: started.append(store.study()))
+    page = open_page("studies", preset("digits-parts"))
+    offered = {t.key.removeprefix("study-data-") for t in page.toggle}
+    assert {"sparse-faces", "csmf-overlap", "reverse-convex", "mixed-norm-groups"} <= offered
+    assert not {"swimmer-rates", "penalty-map", "restart-atlas", "dictionary-noise"} & offered
+    page.toggle(key="study-data-sparse-faces").set_value(True).run()
+    page.button(key="start-sparse-faces-quick").click().run()
+    assert not page.exception and started[0].base_trial().model.dataset == preset("digits-parts").dataset
+    assert started[0].cell(0).trial.model.x[1].k == round(0.33 * 64), "shares are those of the new data"
+    assert page.title[0].value.endswith(started[0].base_trial().model.dataset.title)
+
+
 @pytest.mark.parametrize("name", builtin_names())
 def test_the_figures_of_every_built_in_study_are_drawn(service, name):
     store = filled(service, builtin_sized(name, "quick"))
