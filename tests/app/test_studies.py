@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import session, study_figures, studying
-from pages.ui.study_building import own_study, path_words, paths_of
+from pages.ui.study_building import algorithms_axis, own_study, path_words, paths_of
 from pages.ui.study_views import CLICKED, clicked_cell
 from semf_core.model import ModelSpec, preset
 from semf_core.runs.ids import key_hash
@@ -176,6 +176,10 @@ def test_a_server_that_only_shows_starts_no_study(service):
     store = filled(service, small())
     service.read_only = True
     assert all(b.disabled for b in open_page("studies").button if b.key.startswith("start-"))
+    page = open_page("studies")
+    page.segmented_control(key="studies-part").set_value("A study of your model").run()
+    page.text_area(key="study-json").set_value("{}").run()
+    assert page.button(key="study-json-start").disabled and page.button(key="study-start").disabled
     buttons = {b.label: b for b in opened(store.id, **{session.RUNS: {store.id: "key"}}).button}
     assert buttons["Resume"].disabled and buttons["Open this run"].disabled and "Cancel" not in buttons
 
@@ -269,9 +273,28 @@ def test_a_study_of_ones_own(service):
 def test_own_studies_cover_sets_solver_limits_and_data(service):
     spec = preset("dictionary")
     paths = paths_of(spec)
-    assert {"rank", "y.0.k", "solver.epsilon", "limits.kick", "dataset.snr_db"} <= set(paths)
+    assert {"rank", "solver", "y.0.k", "solver.epsilon", "limits.kick", "dataset.snr_db"} <= set(paths)
+    assert "data.snr_db" not in paths and {"data.snr_db", "data.samples"} <= set(paths_of(preset("digits-parts")))
     words = [path_words(path, paths[path]) for path in ("rank", "y.0.k", "limits.max_iter")]
     assert words == ["Rank", "k of constraint 1 on Y", "Max iter (limits)"]
+
+
+def test_algorithms_are_crossed_with_an_option_of_the_models_own(service):
+    st.session_state[session.SPEC] = spec = ModelSpec.from_dict(BASE)
+    penalty = {"name": "α₀", "path": "solver.alpha0", "values": [0.1, 1]}
+    axes = [penalty, algorithms_axis(spec, ["semf", "ksvd"])]
+    study = own_study(spec, axes, 2, 0, keep=False, drawn=["relative_error", "solved"])
+    solvers = [cell.trial.model.solver for cell in study.cells()]
+    assert [s.name for s in solvers] == ["semf"] * 4 + ["ksvd"] * 4 and [s.alpha0 for s in solvers[:4]] == [0.1, 0.1, 1, 1]
+    assert [(v.name, v.x, v.by) for v in study.views] == [("curve", "α₀", "Algorithm"), ("rates", "α₀", "Algorithm")]
+
+
+def test_a_study_of_several_algorithms_from_the_page(service):
+    page = open_page("studies", ModelSpec.from_dict(BASE))
+    page.segmented_control(key="studies-part").set_value("A study of your model").run()
+    page.selectbox(key="study-path-1").set_value("solver").run()
+    page.multiselect(key="study-values-1-solver").set_value(["semf", "ksvd", "mod"]).run()
+    assert not errors(page) and "30 runs" in texts(page)
 
 
 def test_best_settings_open_in_model(service):
