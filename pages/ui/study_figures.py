@@ -16,6 +16,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9
 MARGIN = {"l": 10, "r": 10, "t": 30, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 PAPER = "reported in the paper"
+LAST = 1001
+"""In a legend: traces have 1000 where nothing is said."""
 GROUP = 0.8
 """What the bars of one setting take of the place between it and the next."""
 MANY_LABELS = 12
@@ -68,7 +70,8 @@ def _told(series: Series, places: Sequence[int]) -> dict[str, Any]:
 def _bar(figure: go.Figure, series: Series, colour: str, places: list[Any], width: float) -> None:
     error = {"array": series.high - series.middle, "arrayminus": series.middle - series.low, "thickness": 1.2}
     told = _told(series, range(len(series.x)))
-    figure.add_trace(go.Bar(x=places, y=series.middle, width=width, marker_color=colour, error_y=error, **told))
+    pale = {"color": colour, "opacity": 0.7}  # so that a diamond in the same colour is seen on it
+    figure.add_trace(go.Bar(x=places, y=series.middle, width=width, marker=pale, error_y=error, **told))
 
 
 def _line(figure: go.Figure, series: Series, colour: str, places: list[Any], mode: str) -> None:
@@ -99,12 +102,12 @@ def _claimed(figure: go.Figure, reported: list[tuple[Any, float, str]], colour: 
     if not reported:
         return
     x, y, names = zip(*reported, strict=True)
-    shown = {"mode": "markers", "name": PAPER, "legendgroup": PAPER}
+    shown = {"mode": "markers", "name": PAPER, "legendgroup": PAPER}  # a click on the legend hides all of them
     marker = {"symbol": "diamond", "size": 12, "color": "white", "line": {"width": 2.5, "color": colour}}
     words = "paper: %{y:.4g}<br>%{customdata}<extra></extra>"
     if not any(trace.name == PAPER for trace in figure.data):
         neutral = marker | {"line": {"width": 2.5, "color": "#777777"}}
-        figure.add_trace(go.Scatter(x=[None], y=[None], marker=neutral, **shown))
+        figure.add_trace(go.Scatter(x=[None], y=[None], marker=neutral, legendrank=LAST, **shown))
     figure.add_trace(go.Scatter(x=x, y=y, marker=marker, customdata=names, hovertemplate=words, showlegend=False, **shown))
 
 
@@ -121,8 +124,7 @@ def _axes(figure: go.Figure, drawing: Drawing, bars: bool) -> None:
     figure.update_xaxes(title=drawing.x_title)
     entries = [trace.name for trace in figure.data if trace.showlegend is not False]
     shown = len(entries) > 1 or PAPER in entries
-    legend = LEGEND | {"tracegroupgap": 0, "traceorder": "normal"}
-    figure.update_layout(height=420, margin=MARGIN, legend=legend, barmode="overlay", showlegend=shown)
+    figure.update_layout(height=420, margin=MARGIN, legend=LEGEND, barmode="overlay", showlegend=shown)
 
 
 def _x_axis(series: Series, bars: bool) -> dict[str, Any]:
