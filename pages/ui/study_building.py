@@ -124,7 +124,7 @@ def _values(path: str, p: Param, key: str) -> list[Any]:
         return values_of(p, st.text_input("Values, with commas between", key=key, help=p.help, width=320))
     titles = {name: SOLVERS.get(name).title for name in p.choices} if path == "solver" else {}
     words = list(p.choices) if p.kind == "choice" else ["true", "false"]
-    chosen = st.multiselect("Values", words, format_func=lambda word: titles.get(word, word), key=key, help=p.help, width=320)
+    chosen = st.multiselect("Values", words, format_func=lambda word: titles.get(word, word), key=key, help=p.help)
     return [p.parse(word) for word in chosen]
 
 
@@ -153,7 +153,7 @@ def own_study(
     return Study.from_dict(
         {
             "name": "own-study",
-            "title": f"{spec.title or spec.dataset.title}: a study",
+            "title": f"{spec.title or spec.dataset.title}, over {' × '.join(a['name'] for a in axes) or f'{seeds} seeds'}",
             "base": base,
             "axes": [*axes, repeats],
             "measures": measures,

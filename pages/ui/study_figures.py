@@ -112,7 +112,8 @@ def _claimed(figure: go.Figure, reported: list[tuple[Any, float, str]], colour: 
 
 
 def _axes(figure: go.Figure, drawing: Drawing, bars: bool) -> None:
-    values = np.concatenate([s.middle for s in drawing.series]) if drawing.series else np.empty(0)
+    reported = [t.y for t in figure.data if t.name == PAPER and t.customdata is not None]
+    values = np.concatenate([np.empty(0), *(s.middle for s in drawing.series), *reported])
     known = values[~np.isnan(values)]
     if drawing.rate:
         figure.update_yaxes(range=[0, 1.05], tickformat=".0%")
