@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import memory, study_building, studying
+from pages.ui import memory, study_building, study_list, studying
 from pages.ui.guard import guarded
 
 with guarded():
@@ -16,12 +16,13 @@ with guarded():
             "constraints or data vary, and draws what was measured beside what a paper claims."
         )
         parts = {
-            "The papers' experiments": studying.cards,
+            "The papers' experiments": study_list.cards,
             "A study of your model": study_building.builder,
+            "Your studies": study_list.own,
             "Best so far": studying.best,
         }
         chosen = st.segmented_control(
             "Show", list(parts), default=next(iter(parts)), label_visibility="collapsed", key="studies-part"
         )
-        parts.get(chosen, studying.cards)()
+        parts.get(chosen, study_list.cards)()
     memory.sync()

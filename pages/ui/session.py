@@ -130,7 +130,7 @@ def set_current_run(run_id: str | None) -> None:
 
 def key_for(run_id: str) -> str | None:
     """The control key of a run, if this session has it."""
-    return runs().get(run_id)
+    return runs().get(run_id) or None
 
 
 # -- snapshots ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,12 @@ from semf_core.studies.views import Drawing, Grid, Series
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#8C6D31")
 """Okabe and Ito's colours, which differ for colour-blind readers too."""
 MARGIN = {"l": 10, "r": 10, "t": 30, "b": 10}
+LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
+PAPER = "reported in the paper"
+LAST = 1001
+"""In a legend: traces have 1000 where nothing is said."""
+GROUP = 0.8
+"""What the bars of one setting take of the place between it and the next."""
 MANY_LABELS = 12
 LOG_SPAN = 50.0
 """Positive numbers that span more than this ratio get a logarithmic axis."""
@@ -24,10 +31,15 @@ def figure_of(drawing: Drawing, claim: Claim) -> go.Figure:
         return heat_map(drawing.grid, drawing)
     figure = go.Figure()
     bars = drawing.view.name in ("rates", "table", "needed") and not _many(drawing)
-    draw = _bar if bars else _points if drawing.view.name == "table" else _line
+    mode = "markers" if drawing.view.name == "table" else "lines+markers"
     for number, series in enumerate(drawing.series):
-        draw(figure, series, COLOURS[number % len(COLOURS)])
-    _claimed(figure, drawing, claim, bars)
+        colour = COLOURS[number % len(COLOURS)]
+        places = _on_bars(drawing, number) if bars else _places(series)
+        if bars:
+            _bar(figure, series, colour, places, GROUP / len(drawing.series))
+        else:
+            _line(figure, series, colour, places, mode)
+        _claimed(figure, _reported(drawing, claim, series, places), colour)
     _axes(figure, drawing, bars)
     return figure
 
@@ -36,74 +48,103 @@ def _many(drawing: Drawing) -> bool:
     return any(len(s.x) > MANY_LABELS for s in drawing.series)
 
 
-def _bar(figure: go.Figure, series: Series, colour: str) -> None:
+def _on_bars(drawing: Drawing, number: int) -> list[Any]:
+    """The middles of the bars of one series: those of a setting stand side by side around its number."""
+    count = len(drawing.series)
+    return [i + (number - (count - 1) / 2) * GROUP / count for i in range(len(drawing.series[number].x))]
+
+
+def _places(series: Series) -> list[Any]:
+    """Where the points of a line lie: numbers, but labels where these are shares and the numbers are the counts of them."""
+    shares = all(label.endswith("%") for label in series.x)
+    return list(series.x if shares or series.numbers is None else series.numbers)
+
+
+def _told(series: Series, places: Sequence[int]) -> dict[str, Any]:
+    """What is said of each point under the pointer. A series without a label has no entry in the legend."""
+    said = [[series.x[i], f"{int(series.counts[i])} runs"] for i in places]
+    words = "%{customdata[0]}: %{y:.4g}<br>%{customdata[1]}<extra>" + series.label + "</extra>"
+    return {"customdata": said, "hovertemplate": words, "name": series.label, "showlegend": bool(series.label)}
+
+
+def _bar(figure: go.Figure, series: Series, colour: str, places: list[Any], width: float) -> None:
     error = {"array": series.high - series.middle, "arrayminus": series.middle - series.low, "thickness": 1.2}
-    text = [f"{int(c)} runs" for c in series.counts]
-    bar = go.Bar(x=list(series.x), y=series.middle, name=series.label, marker_color=colour, error_y=error, customdata=text)
-    bar.hovertemplate = "%{x}: %{y:.4g}<br>%{customdata}<extra>" + series.label + "</extra>"
-    figure.add_trace(bar)
+    told = _told(series, range(len(series.x)))
+    pale = {"color": colour, "opacity": 0.7}  # so that a diamond in the same colour is seen on it
+    figure.add_trace(go.Bar(x=places, y=series.middle, width=width, marker=pale, error_y=error, **told))
 
 
-def _points(figure: go.Figure, series: Series, colour: str) -> None:
-    """Settings that do not follow on one another, like seeds."""
-    _line(figure, series, colour, mode="markers")
-
-
-def _line(figure: go.Figure, series: Series, colour: str, mode: str = "lines+markers") -> None:
-    x: list[Any] = list(series.numbers or series.x)
-    known = ~np.isnan(series.middle)
+def _line(figure: go.Figure, series: Series, colour: str, places: list[Any], mode: str) -> None:
+    known = np.flatnonzero(~np.isnan(series.middle))
     band = {"fill": "toself", "mode": "none", "hoverinfo": "skip", "showlegend": False, "opacity": 0.18, "fillcolor": colour}
-    places = [v for v, k in zip(x, known, strict=True) if k]
-    if known.sum() > 1 and not np.array_equal(series.low, series.high):
+    x = [places[i] for i in known]
+    if len(known) > 1 and not np.array_equal(series.low, series.high):
         outline = np.concatenate((series.low[known], series.high[known][::-1]))
-        figure.add_trace(go.Scatter(x=places + places[::-1], y=outline, name=series.label, **band))
-    text = [f"{int(c)} runs" for c in series.counts[known]]
-    shown = {"mode": mode, "name": series.label, "line_color": colour}
-    line = go.Scatter(x=places, y=series.middle[known], customdata=text, **shown)
-    line.hovertemplate = "%{x}: %{y:.4g}<br>%{customdata}<extra>" + series.label + "</extra>"
-    figure.add_trace(line)
+        figure.add_trace(go.Scatter(x=x + x[::-1], y=outline, name=series.label, **band))
+    figure.add_trace(go.Scatter(x=x, y=series.middle[known], mode=mode, line_color=colour, **_told(series, known)))
 
 
-def _claimed(figure: go.Figure, drawing: Drawing, claim: Claim, bars: bool) -> None:
-    """What the paper reports, as open diamonds."""
-    view, x, y, names = drawing.view, [], [], []
+def _reported(drawing: Drawing, claim: Claim, series: Series, places: list[Any]) -> list[tuple[Any, float, str]]:
+    """What the paper reports of a series: place, value and whose it is."""
+    view, found = drawing.view, []
     for value in claim.values:
         if value["measure"] != view.measure:
             continue
-        series = [s for s in drawing.series if all(str(value.get(a, s.label)) in s.label for a in view.split())]
-        for s in series[:1]:
-            at = range(len(s.x)) if view.x not in value else [i for i, label in enumerate(s.x) if label == value[view.x]]
-            for i in at:
-                x.append(s.x[i] if bars or s.numbers is None else s.numbers[i])
-                y.append(value["value"])
-                names.append(s.label)
-    if x:
-        marker = {"symbol": "diamond", "size": 12, "color": "white", "line": {"width": 2, "color": "black"}}
-        diamonds = go.Scatter(x=x, y=y, mode="markers", name="reported in the paper", marker=marker, customdata=names)
-        diamonds.hovertemplate = "paper: %{y:.4g}<br>%{customdata}<extra></extra>"
-        figure.add_trace(diamonds)
+        named = [s for s in drawing.series if all(str(value.get(a, s.label)) in s.label for a in view.split())]
+        if named and named[0] is series:
+            at = [i for i, label in enumerate(series.x) if value.get(view.x, label) == label]
+            found += [(places[i], value["value"], ", ".join(filter(None, (series.label, series.x[i])))) for i in at]
+    return found
+
+
+def _claimed(figure: go.Figure, reported: list[tuple[Any, float, str]], colour: str) -> None:
+    """Figures of the paper as open diamonds in the colour of their series; one entry of the legend stands for all."""
+    if not reported:
+        return
+    x, y, names = zip(*reported, strict=True)
+    shown = {"mode": "markers", "name": PAPER, "legendgroup": PAPER}  # a click on the legend hides all of them
+    marker = {"symbol": "diamond", "size": 12, "color": "white", "line": {"width": 2.5, "color": colour}}
+    words = "paper: %{y:.4g}<br>%{customdata}<extra></extra>"
+    if not any(trace.name == PAPER for trace in figure.data):
+        neutral = marker | {"line": {"width": 2.5, "color": "#777777"}}
+        figure.add_trace(go.Scatter(x=[None], y=[None], marker=neutral, legendrank=LAST, **shown))
+    figure.add_trace(go.Scatter(x=x, y=y, marker=marker, customdata=names, hovertemplate=words, showlegend=False, **shown))
 
 
 def _axes(figure: go.Figure, drawing: Drawing, bars: bool) -> None:
-    values = np.concatenate([s.middle for s in drawing.series]) if drawing.series else np.empty(0)
+    reported = [t.y for t in figure.data if t.name == PAPER and t.customdata is not None]
+    values = np.concatenate([np.empty(0), *(s.middle for s in drawing.series), *reported])
     known = values[~np.isnan(values)]
     if drawing.rate:
         figure.update_yaxes(range=[0, 1.05], tickformat=".0%")
     elif drawing.log and len(known) and known.min() > 0 and known.max() / known.min() > LOG_SPAN and not bars:
         figure.update_yaxes(type="log", exponentformat="power")
-    numbers = next((s.numbers for s in drawing.series if s.numbers), None)
-    if not bars and numbers and min(numbers) > 0 and max(numbers) / min(numbers) > LOG_SPAN:
-        figure.update_xaxes(type="log", exponentformat="power")
+    if drawing.series:
+        figure.update_xaxes(**_x_axis(drawing.series[0], bars))
     figure.update_yaxes(title=drawing.y_title)
     figure.update_xaxes(title=drawing.x_title)
-    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
-    figure.update_layout(height=420, margin=MARGIN, legend=legend, barmode="group", showlegend=len(figure.data) > 1)
+    entries = [trace.name for trace in figure.data if trace.showlegend is not False]
+    shown = len(entries) > 1 or PAPER in entries
+    figure.update_layout(height=420, margin=MARGIN, legend=LEGEND, barmode="overlay", showlegend=shown)
+
+
+def _x_axis(series: Series, bars: bool) -> dict[str, Any]:
+    """Labels are never left to be guessed at: "33 %" and "0.05" would be read as numbers."""
+    if bars:
+        places = list(range(len(series.x)))
+        return {"tickvals": places, "ticktext": list(series.x), "range": [-0.5, len(places) - 0.5]}
+    places = _places(series)
+    if places == list(series.x):
+        return {"type": "category", "categoryorder": "array", "categoryarray": places}
+    wide = min(places) > 0 and max(places) / min(places) > LOG_SPAN
+    return {"type": "log", "exponentformat": "power"} if wide else {}
 
 
 def heat_map(grid: Grid, drawing: Drawing) -> go.Figure:
     """Colours with invisible markers above them: clicks are reported for markers, not for colours.
 
-    The marker nearest to the pointer counts, however far it is, and that is the one of the field below the pointer.
+    The marker nearest to the pointer counts, however far it is, and that is the one of the field below the pointer:
+    so fields without a result have one too.
     """
     scale = {"zmin": 0.0, "zmax": 1.0} if drawing.rate else {}
     bar = {"title": drawing.title, "title_side": "right"}
@@ -117,10 +158,11 @@ def heat_map(grid: Grid, drawing: Drawing) -> go.Figure:
 
 
 def _markers(grid: Grid, drawing: Drawing) -> go.Scatter:
-    """One in the middle of each field, with the number of its cell."""
-    places = [(i, j) for j in range(len(grid.y)) for i in range(len(grid.x)) if grid.cells[j, i] >= 0]
+    """One in the middle of each field, with the number of its cell, or −1."""
+    places = [(i, j) for j in range(len(grid.y)) for i in range(len(grid.x))]
     names = [f"{drawing.x_title} = {grid.x[i]}, {drawing.y_title} = {grid.y[j]}" for i, j in places]
-    values = [f"{grid.middle[j, i]:.4g} ({grid.counts[j, i]} runs)" for i, j in places]
+    known = [f"{grid.middle[j, i]:.4g} ({grid.counts[j, i]} runs)" for i, j in places]
+    values = [words if grid.cells[j, i] >= 0 else "no result yet" for words, (i, j) in zip(known, places, strict=True)]
     return go.Scatter(
         x=[i for i, _ in places],
         y=[j for _, j in places],
@@ -136,10 +178,10 @@ def _markers(grid: Grid, drawing: Drawing) -> go.Scatter:
 
 
 def marked(figure: go.Figure, place: tuple[int, int], word: str, symbol: str) -> None:
-    """A sign on the field of a heat map in this column and row."""
+    """A sign on the field of a heat map in this column and row; what lies below it takes the pointer."""
     marker = {"symbol": symbol, "size": 16, "color": "white", "line": {"width": 2, "color": "black"}}
-    figure.add_trace(go.Scatter(x=[place[0]], y=[place[1]], mode="markers", marker=marker, name=word, hoverinfo="name"))
-    figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    figure.add_trace(go.Scatter(x=[place[0]], y=[place[1]], mode="markers", marker=marker, name=word, hoverinfo="skip"))
+    figure.update_layout(showlegend=True, legend=LEGEND)
 
 
 def stability_bars(stability: np.ndarray) -> go.Figure:

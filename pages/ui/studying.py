@@ -1,8 +1,6 @@
-"""Studies on pages: the cards, one study with its progress and figures, and what was best so far."""
+"""Studies on pages: which one is open, its progress and figures, and what was best so far."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import streamlit as st
 
@@ -11,23 +9,20 @@ from pages.ui.guard import guarded
 from pages.ui.params import note, plain, say_refusal
 from pages.ui.places import go
 from pages.ui.running import command, say_flash
-from pages.ui.study_views import HELD_OUT, atlas_view, choice_view
+from pages.ui.study_views import CLICKED, atlas_view, choice_axes, choice_view, heat_chart, shows_choice
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.spelling import FIRST
-from semf_core.studies import Progress, Study, builtin_names, builtin_sized, builtin_study
+from semf_core.studies import Progress, Study
 from semf_core.studies.best import Setting
 from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import Drawing
 
-ACROSS = 2
-OPENED, CLICKS, CLICKED = "semf_study", "semf_study_clicks", "semf_study_clicked"
-SHOWN = "semf_study_shown"
-REFRESH_SECONDS = 2.0
-SIZES = {"quick": "Quick", "full": "Full size"}
+OPENED, SHOWN = "semf_study", "semf_study_shown"
+REFRESH_SECONDS, WATCH_SECONDS = 2.0, 8.0
 STATES = {
     "new": "Not started",
-    "queued": "Waits for another study to finish",
+    "queued": "Waits for its turn",
     "running": "Running",
     "pausing": "Finishing the runs that have begun",
     "paused": "Paused",
@@ -78,53 +73,10 @@ def start(study: Study) -> None:
     except InvalidInput as refusal:
         say_refusal(refusal)
         return
-    if handle.key:
-        session.runs()[handle.id] = handle.key  # kept by the browser as the keys of runs are
+    if handle.key or handle.id not in session.runs():
+        session.runs()[handle.id] = handle.key  # kept by the browser as the keys of runs are; empty if it was there before
     open_study(handle.id)
     st.rerun()
-
-
-# -- the list ----------------------------------------------------------------------------------
-
-
-def cards() -> None:
-    """A card for every built-in study."""
-    names = builtin_names()
-    for first in range(0, len(names), ACROSS):
-        for column, name in zip(st.columns(ACROSS), names[first : first + ACROSS], strict=False):
-            with column, st.container(border=True, height="stretch"):
-                card(name)
-
-
-def card(name: str) -> None:
-    study = builtin_study(name)
-    st.markdown(f"**{plain(study.title)}**")
-    st.markdown(plain(study.summary))
-    st.markdown(f":small[{_source(study)}: {plain(study.claim.text)}]")
-    with st.container(horizontal=True):
-        for size, words in SIZES.items():
-            size_button(builtin_sized(name, size), words)
-
-
-def _source(study: Study) -> str:
-    """Where the claim stands, at the beginning of a line."""
-    source = study.claim.source
-    return plain(source[:1].upper() + source[1:])
-
-
-def size_button(study: Study, words: str) -> None:
-    """Starts a size that has not been run, opens one that has."""
-    studies = get_service().studies
-    ready = studies.prepare(study)
-    if studies.exists(ready.id):
-        progress = studies.progress(ready.id)
-        label = f"{words}: {progress.done} of {progress.total} runs"
-        icon = ":material/check_circle:" if progress.state == "finished" else ":material/monitoring:"
-        st.button(label, key=f"open-{study.name}-{study.size}", icon=icon, on_click=open_study, args=(ready.id,))
-        return
-    label, closed = f"{words}: {study.count} runs", get_service().read_only
-    if st.button(label, key=f"start-{study.name}-{study.size}", icon=":material/play_arrow:", disabled=closed):
-        start(study)
 
 
 # -- one study ---------------------------------------------------------------------------------
@@ -140,21 +92,31 @@ def detail(study_id: str) -> None:
     if study.summary:
         st.markdown(plain(study.summary))
     if study.claim.text:
-        st.info(f"**{_source(study)}**: {plain(study.claim.text)}", icon=":material/menu_book:")
+        st.info(f"**{source_words(study)}**: {plain(study.claim.text)}", icon=":material/menu_book:")
     say_flash()
     controls(study_id)
-    moving = get_service().studies.progress(study_id).moving
+    progress = get_service().studies.progress(study_id)
+    moving = progress.moving
     st.fragment(results, run_every=REFRESH_SECONDS if moving else None)(study_id, moving)
+    if not moving and progress.done < progress.total:
+        st.fragment(watch, run_every=WATCH_SECONDS)(study_id)
     st.divider()
     export(study_id, study)
+
+
+def source_words(study: Study) -> str:
+    """Where the claim stands, at the beginning of a line."""
+    source = study.claim.source
+    return plain(source[:1].upper() + source[1:])
 
 
 def controls(study_id: str) -> None:
     studies, key, closed = get_service().studies, session.key_for(study_id), get_service().read_only
     progress = studies.progress(study_id)
+    failed = progress.state == "finished" and progress.failed > 0
     with st.container(horizontal=True, gap="small"):
-        goes = progress.state in {"new", "paused", "cancelled", "interrupted"}
-        word = "Start" if progress.state == "new" else "Resume"
+        goes = failed or progress.state in {"new", "paused", "cancelled", "interrupted"}
+        word = "Start" if progress.state == "new" else "Run the failed ones again" if failed else "Resume"
         again = {"on_click": command, "args": (studies.resume, study_id)}
         st.button(word, icon=":material/play_arrow:", type="primary", disabled=closed or not goes, **again)
         if key is not None and not closed:
@@ -187,15 +149,21 @@ def results(study_id: str, was_moving: bool) -> None:
         if not table.done.any():
             st.markdown("The first results appear here as soon as they are there.")
             return
-        names = {a.name for a in study.axes}
-        chooses = {"rank", "k"} <= names and "held_out_error" in table.columns
-        if chooses:
-            choice_view(study_id)
+        names = choice_axes(table)
+        if names:
+            choice_view(study_id, table, names)
         for number, view in enumerate(study.views):
-            if not (chooses and view == HELD_OUT):
+            if not (names and shows_choice(view, names)):
                 figure(study_id, view.draw(table), number)
         if "factors" in study.keep and not progress.moving:
             atlas_view(study_id)
+
+
+def watch(study_id: str) -> None:
+    """Draws the page anew once somebody else starts what is at rest."""
+    with guarded():
+        if get_service().studies.progress(study_id).moving:
+            st.rerun()
 
 
 def shown_table(study_id: str, progress: Progress) -> ResultTable:
@@ -237,23 +205,11 @@ def figure(study_id: str, drawing: Drawing, number: int) -> None:
     if drawing.view.title != drawing.title:
         note(drawing.view.title)
     words = study_figures.in_words(drawing)
-    if drawing.grid is None:
-        st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, key=f"view-{study_id}-{number}")
-        return
-    clicks = int(st.session_state.get(CLICKS, 0))
-    options: dict[str, Any] = {"on_select": "rerun", "selection_mode": "points", "key": f"view-{study_id}-{number}-{clicks}"}
-    event = st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, **options)
-    points = event["selection"]["points"] if event else []
-    if points:
-        st.session_state[CLICKS] = clicks + 1  # a fresh chart: coming back must not open the run again
-        st.session_state[CLICKED] = cell_of(points[0])
-        st.rerun()  # the whole page leaves; from inside a fragment the address would stay behind
-    note("Click a field to open its best run on the Run page.")
-
-
-def cell_of(point: Any) -> int:
-    data = point["customdata"]
-    return int(data[0] if isinstance(data, list | tuple) else data)
+    key = f"view-{study_id}-{number}"
+    if drawing.grid is not None:
+        heat_chart(drawn, words, key)
+    else:
+        st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, key=key)
 
 
 def open_cell(study_id: str, number: int) -> None:

@@ -28,7 +28,6 @@ from semf_core.studies.atlas import Atlas, atlas_of
 from semf_core.studies.background import start_in_background
 from semf_core.studies.best import Setting, best_settings
 from semf_core.studies.catalogue import builtin_names, builtin_sized, builtin_study
-from semf_core.studies.choice import Choice, choose
 from semf_core.studies.store import Progress, StudyStore
 from semf_core.studies.study import Study
 from semf_core.studies.tables import ResultTable
@@ -153,9 +152,6 @@ class Studies:
     def as_json(self, study_id: str) -> str:
         """The study to share; running it again elsewhere gives the same cells."""
         return json.dumps(self.study(study_id).to_dict(), indent=2, ensure_ascii=False)
-
-    def choice(self, study_id: str, rank: str, sparsity: str) -> Choice:
-        return choose(self.table(study_id), rank, sparsity)
 
     def best(self, study_ids: Iterable[str]) -> list[Setting]:
         """The best settings in the built-in studies that have been run and in those that the caller names."""

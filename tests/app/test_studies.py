@@ -8,7 +8,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import session, study_figures, studying
-from pages.ui.study_building import own_study, path_words, paths_of
+from pages.ui.study_building import algorithms_axis, own_study, path_words, paths_of
+from pages.ui.study_views import CLICKED, clicked_cell
 from semf_core.model import ModelSpec, preset
 from semf_core.runs.ids import key_hash
 from semf_core.studies import Finished, Study, StudyStore, builtin_names, builtin_sized, builtin_study
@@ -53,6 +54,30 @@ def test_a_card_for_every_study_with_its_claim_and_sizes(service):
             assert f"{builtin_sized(name, size).count} runs" in page.button(key=f"start-{name}-{size}").label
 
 
+def test_studies_of_ones_own_are_found_again(service):
+    mine, shared = filled(service, small()), filled(service, builtin_sized("penalty-map", "quick"))
+    page = opened(**{session.RUNS: {mine.id: "key", shared.id: "key", "r" * 22: "key"}})
+    page.segmented_control(key="studies-part").set_value("Your studies").run()
+    assert "Small study" in texts(page) and "12 of 12 runs" in texts(page)
+    assert [b.key for b in page.button] == [f"own-{mine.id}"]
+    page.button(key=f"own-{mine.id}").click().run()
+    assert page.title[0].value == "Small study"
+
+
+def test_studies_without_planted_data_run_on_the_data_in_use(service, monkeypatch):
+    started = []
+    monkeypatch.setattr(studies_service, "start_in_background", lambda store, home: started.append(store.study()))
+    page = open_page("studies", preset("digits-parts"))
+    offered = {t.key.removeprefix("study-data-") for t in page.toggle}
+    assert {"sparse-faces", "csmf-overlap", "reverse-convex", "mixed-norm-groups"} <= offered
+    assert not {"swimmer-rates", "penalty-map", "restart-atlas", "dictionary-noise"} & offered
+    page.toggle(key="study-data-sparse-faces").set_value(True).run()
+    page.button(key="start-sparse-faces-quick").click().run()
+    assert not page.exception and started[0].base_trial().model.dataset == preset("digits-parts").dataset
+    assert started[0].cell(0).trial.model.x[1].k == round(0.33 * 64), "shares are those of the new data"
+    assert page.title[0].value.endswith(started[0].base_trial().model.dataset.title)
+
+
 @pytest.mark.parametrize("name", builtin_names())
 def test_the_figures_of_every_built_in_study_are_drawn(service, name):
     store = filled(service, builtin_sized(name, "quick"))
@@ -67,12 +92,33 @@ def test_the_papers_figures_stand_beside_the_measured_ones(service):
     study = builtin_sized("swimmer-rates", "quick")
     table = filled(service, study).table()
     figure = study_figures.figure_of(study.views[0].draw(table), study.claim)
-    paper = next(trace for trace in figure.data if trace.name == "reported in the paper")
-    assert dict(zip(paper.x, paper.y, strict=True)) == {
-        "(34) orthogonality": 0.9,
-        "(35) groups": 0.9,
-        "(35) groups, equal nonzeros": 1.0,
+    paper = [trace for trace in figure.data if trace.name == study_figures.PAPER]
+    said = {name: y for trace in paper if trace.customdata is not None for name, y in zip(trace.customdata, trace.y, strict=True)}
+    assert said == {
+        "single start, (34) orthogonality": 0.9,
+        "single start, (35) groups": 0.9,
+        "single start, (35) groups, equal nonzeros": 1.0,
     }
+    assert sum(trace.showlegend is not False for trace in paper) == 1
+
+
+def test_a_diamond_stands_on_the_bar_of_its_series_and_has_its_colour(service):
+    study = service.studies.prepare(builtin_sized("sparse-faces", "quick"))
+    figure = study_figures.figure_of(study.views[0].draw(filled(service, study).table()), study.claim)
+    bars = [trace for trace in figure.data if trace.type == "bar"]
+    diamonds = [trace for trace in figure.data if trace.customdata is not None and trace.type == "scatter"]
+    assert len(bars) == len(diamonds) == 2
+    for bar, diamond in zip(bars, diamonds, strict=True):
+        assert list(diamond.x) == list(bar.x) and diamond.marker.line.color == bar.marker.color
+    assert figure.layout.xaxis.ticktext == ("33 %", "25 %", "10 %")
+    curve = study_figures.figure_of(study.views[2].draw(filled(service, study).table()), study.claim)
+    assert curve.layout.xaxis.type == "category" and set(curve.data[-1].x) == {"33 %", "25 %", "10 %"}
+
+
+def test_one_line_without_a_name_has_no_legend(service):
+    study = small(views=[{"name": "curve", "measure": "relative_error", "x": "rank"}])
+    figure = study_figures.figure_of(study.views[0].draw(filled(service, study).table()), study.claim)
+    assert len(figure.data) == 2 and not figure.layout.showlegend, "a band and a line"
 
 
 def test_pause_and_resume_from_the_page(service, monkeypatch):
@@ -99,6 +145,25 @@ def test_a_visitor_without_the_key_only_looks(service):
     assert "Pause" not in labels and "Cancel" not in labels
 
 
+def test_failed_runs_are_run_again_from_the_page(service):
+    store = StudyStore.create(small(), service.home)
+    store.record([Finished(n, {"relative_error": 0.5}, 0.1) for n in range(11)] + [Finished(11, error="it broke")])
+    page = opened(store.id)
+    assert not next(b for b in page.button if b.label == "Run the failed ones again").disabled
+
+
+def test_a_page_at_rest_notices_that_a_study_is_resumed(service, monkeypatch):
+    store = StudyStore.create(small(), service.home)
+    drawn = []
+    monkeypatch.setattr(studying.st, "rerun", lambda: drawn.append(store.progress().state))
+    studying.watch(store.id)
+    assert not drawn
+    runner = store.announce(1)
+    studying.watch(store.id)
+    runner.leave()
+    assert drawn == ["running"]
+
+
 def test_a_link_to_a_study_that_is_gone(service):
     page = AppTest.from_file(str(PAGES / "studies.py"), default_timeout=60)
     page.query_params["study"] = "x" * 22
@@ -111,6 +176,10 @@ def test_a_server_that_only_shows_starts_no_study(service):
     store = filled(service, small())
     service.read_only = True
     assert all(b.disabled for b in open_page("studies").button if b.key.startswith("start-"))
+    page = open_page("studies")
+    page.segmented_control(key="studies-part").set_value("A study of your model").run()
+    page.text_area(key="study-json").set_value("{}").run()
+    assert page.button(key="study-json-start").disabled and page.button(key="study-start").disabled
     buttons = {b.label: b for b in opened(store.id, **{session.RUNS: {store.id: "key"}}).button}
     assert buttons["Resume"].disabled and buttons["Open this run"].disabled and "Cancel" not in buttons
 
@@ -132,7 +201,7 @@ def test_a_clicked_cell_is_opened_by_the_whole_page(service):
     store = filled(service, small())
     page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
     page.session_state[studying.OPENED] = store.id
-    page.session_state[studying.CLICKED] = 2
+    page.session_state[CLICKED] = 2
     page.switch_page("studies.py").run()
     assert not page.exception and "seed 2" in page.title[0].value
     assert service.status(next(iter(page.session_state[session.RUNS]))).spec.seed == 2
@@ -145,7 +214,18 @@ def test_a_click_on_a_heat_map_names_its_cell(service):
     markers = study_figures.figure_of(drawing, study.claim).data[1]
     cells = {(round(x), round(y), n) for x, y, n in zip(markers.x, markers.y, markers.customdata, strict=True)}
     assert cells == {(0, 0, 0), (1, 0, 6), (0, 1, 3), (1, 1, 9)}  # a field's best cell is that of seed 0
-    assert studying.cell_of({"customdata": 6}) == studying.cell_of({"customdata": [6]}) == 6
+    assert clicked_cell([{"customdata": 6}]) == clicked_cell([{"customdata": [6]}]) == 6
+
+
+def test_a_click_on_an_empty_field_opens_nothing(service):
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "y.0.k", "values": [1, 2]}]
+    study = small(axes=axes, views=[{"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "k"}])
+    store = StudyStore.create(study, service.home)
+    store.record([Finished(3, {"relative_error": 0.5}, 0.1)])
+    markers = study_figures.figure_of(study.views[0].draw(store.table()), study.claim).data[1]
+    assert list(markers.customdata) == [-1, -1, -1, 3]
+    assert [text.endswith("no result yet") for text in markers.text] == [True, True, True, False]
+    assert clicked_cell([{"customdata": -1}]) is None and clicked_cell([]) is None
 
 
 def test_the_restart_atlas_is_drawn(service):
@@ -161,8 +241,10 @@ def test_the_restart_atlas_is_drawn(service):
 
 
 def test_the_choice_of_rank_and_sparsity_opens_in_model(service):
-    axes = [{"path": "rank", "values": [3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "data.seed", "range": [0, 3]}]
-    study = small(base=BASE | {"data": {"held_out": 0.1}}, axes=axes, views=[], measures=["held_out_error"])
+    ranks, counts = {"name": "Rank", "path": "rank", "values": [3, 4]}, {"name": "k of Y", "path": "y.0.k", "values": [1, 2]}
+    views = [{"name": "heat_map", "measure": "held_out_error", "x": "Rank", "by": "k of Y"}]
+    axes = [ranks, counts, {"path": "data.seed", "range": [0, 3]}]
+    study = small(base=BASE | {"data": {"held_out": 0.1}}, axes=axes, views=views, measures=["held_out_error"])
     store = StudyStore.create(study, service.home)
     error = {(3, 1): 0.5, (3, 2): 0.2, (4, 1): 0.4, (4, 2): 0.19}
     for cell in study.cells():
@@ -170,6 +252,10 @@ def test_the_choice_of_rank_and_sparsity_opens_in_model(service):
         store.record([Finished(cell.number, {"held_out_error": error[model.rank, model.y[0].k] + 0.05 * fold}, 0.1)])
     page = opened(store.id)
     assert "rank **3** and **2** nonzeros" in texts(page)
+    assert len(page.get("plotly_chart")) == 1, "the choice is marked on the study's own map"
+    assert "Click a field" in texts(page)
+    service.read_only = True
+    assert "Click a field" not in texts(opened(store.id))
 
 
 def test_a_study_of_ones_own(service):
@@ -187,9 +273,28 @@ def test_a_study_of_ones_own(service):
 def test_own_studies_cover_sets_solver_limits_and_data(service):
     spec = preset("dictionary")
     paths = paths_of(spec)
-    assert {"rank", "y.0.k", "solver.epsilon", "limits.kick", "dataset.snr_db"} <= set(paths)
+    assert {"rank", "solver", "y.0.k", "solver.epsilon", "limits.kick", "dataset.snr_db"} <= set(paths)
+    assert "data.snr_db" not in paths and {"data.snr_db", "data.samples"} <= set(paths_of(preset("digits-parts")))
     words = [path_words(path, paths[path]) for path in ("rank", "y.0.k", "limits.max_iter")]
     assert words == ["Rank", "k of constraint 1 on Y", "Max iter (limits)"]
+
+
+def test_algorithms_are_crossed_with_an_option_of_the_models_own(service):
+    st.session_state[session.SPEC] = spec = ModelSpec.from_dict(BASE)
+    penalty = {"name": "α₀", "path": "solver.alpha0", "values": [0.1, 1]}
+    axes = [penalty, algorithms_axis(spec, ["semf", "ksvd"])]
+    study = own_study(spec, axes, 2, 0, keep=False, drawn=["relative_error", "solved"])
+    solvers = [cell.trial.model.solver for cell in study.cells()]
+    assert [s.name for s in solvers] == ["semf"] * 4 + ["ksvd"] * 4 and [s.alpha0 for s in solvers[:4]] == [0.1, 0.1, 1, 1]
+    assert [(v.name, v.x, v.by) for v in study.views] == [("curve", "α₀", "Algorithm"), ("rates", "α₀", "Algorithm")]
+
+
+def test_a_study_of_several_algorithms_from_the_page(service):
+    page = open_page("studies", ModelSpec.from_dict(BASE))
+    page.segmented_control(key="studies-part").set_value("A study of your model").run()
+    page.selectbox(key="study-path-1").set_value("solver").run()
+    page.multiselect(key="study-values-1-solver").set_value(["semf", "ksvd", "mod"]).run()
+    assert not errors(page) and "30 runs" in texts(page)
 
 
 def test_best_settings_open_in_model(service):
