@@ -87,12 +87,14 @@ class Studies:
         return StudyHandle(store.id, key)
 
     def resume(self, study_id: str) -> None:
-        """Go on with what is not finished: after a pause, a cancellation or a crash."""
-        self._go(self._store(study_id))
+        """Go on with what is not finished, after a pause, a cancellation or a crash, and run again what failed."""
+        self._go(self._store(study_id), again=True)
 
-    def _go(self, store: StudyStore) -> None:
+    def _go(self, store: StudyStore, again: bool = False) -> None:
+        """Give runs whose worker died another chance, or `again` all that failed, and start what is open."""
         self._may_write()
         with self._lock:
+            store.retry(every=again)
             if store.progress().state != "finished":
                 start_in_background(store, self.home)
 

@@ -92,13 +92,18 @@ class StudyStore:
     ) -> StudyStore:
         """The folder of this study, made if it is not there yet and `check` refuses no cell. The id follows from the content."""
         study = study.ready()
-        root = (home or default_home()) / "studies"
+        store = cls.place(study, home)
+        root = store.folder.parent
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        store = cls(root / study.id)
         with locked(root / "create.lock"):
             if not store.exists():
                 store._make(study, check)
         return store
+
+    @classmethod
+    def place(cls, study: Study, home: Path | None = None) -> StudyStore:
+        """Where the results of a study belong, whether anything is there or not."""
+        return cls((home or default_home()) / "studies" / study.id)
 
     def _make(self, study: Study, check: Callable[[Cell], object]) -> None:
         turns = np.empty(study.count, dtype=int)
@@ -234,10 +239,10 @@ class StudyStore:
                 new += count
         return new
 
-    def retry(self) -> int:
-        """Give cells another chance whose worker died; what failed by itself would fail again."""
+    def retry(self, every: bool = False) -> int:
+        """Give cells another chance whose worker died, or every failed one: what it lacked may be there by now."""
         with self._connection() as base:
-            return base.execute("UPDATE cells SET state=0, error=NULL WHERE state=3 AND lost=1").rowcount
+            return base.execute("UPDATE cells SET state=0, error=NULL WHERE state=3 AND (lost=1 OR ?)", (every,)).rowcount
 
     def ask(self, wish: str) -> None:
         """Tell whoever works on it to go on ("run"), to "pause" or to "cancel"."""

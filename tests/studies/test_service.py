@@ -39,6 +39,20 @@ def test_start_pause_resume_and_whose_key_counts(service):
     background_module._STARTED[-1].wait()
 
 
+def test_failed_runs_get_another_chance(service):
+    store = StudyStore.create(slow(3, max_iter=20), service.home)
+    lost = Finished(1, error="died", lost=True)
+    store.record([Finished(0, {"relative_error": 123.0}, 0.1), lost, Finished(2, error="offline")])
+    service.studies.start(slow(3, max_iter=20))
+    wait_for(lambda: store.progress().done == 2 and store.progress().state == "finished")
+    assert store.failures() == [(2, "offline")]
+    background_module._STARTED[-1].wait()
+    service.studies.resume(store.id)
+    wait_for(lambda: store.progress().done == 3)
+    assert store.table().columns["relative_error"][0] == 123.0
+    background_module._STARTED[-1].wait()
+
+
 def test_the_background_process_outlives_the_server(tmp_path):
     service = Service(tmp_path, max_running=1)
     handle = service.studies.start(slow(4))
