@@ -87,9 +87,7 @@ class StudyStore:
     # -- making and finding ------------------------------------------------------------------
 
     @classmethod
-    def create(
-        cls, study: Study, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None
-    ) -> StudyStore:
+    def create(cls, study: Study, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None) -> StudyStore:
         """The folder of this study, made if it is not there yet and `check` refuses no cell. The id follows from the content."""
         study = study.ready()
         store = cls.place(study, home)

@@ -112,6 +112,8 @@ class View(Parametrized):
         for name in self.axes():
             if name not in names:
                 raise InvalidInput("views", f"{self.name} shows the axis {name!r}, but the study has {', '.join(names)}")
+            if self.axes().count(name) > 1:
+                raise InvalidInput("views", f"{self.name} shows the axis {name!r} twice; name another one, or leave it out")
         if self.measure not in keys:
             raise InvalidInput("views", f"{self.name} shows {self.measure!r}, but the study measures {', '.join(keys)}")
 

@@ -102,6 +102,12 @@ def test_mistakes_get_one_sentence(file, capsys, arguments, said):
     assert said in capsys.readouterr().err
 
 
+def test_a_file_that_is_no_text(file, capsys):
+    file.write_bytes(b"\xff\xfe{}")
+    assert main(["study", str(file)]) == 2
+    assert "UTF-8" in capsys.readouterr().err
+
+
 def test_listings(file, capsys):
     assert main(["studies", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
