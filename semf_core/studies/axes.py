@@ -20,6 +20,8 @@ from semf_core.studies.trials import EXTRAS
 
 ROOTS = (*FIELDS, *EXTRAS, "preset")
 MOST_VALUES = 100_000
+REPEATS = ("seed", "dataset.seed", "data.seed")
+"""Paths whose values make repetitions, not settings."""
 FORMS = ("values", "range", "shares")
 
 
@@ -36,6 +38,11 @@ class Axis:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def repeats(self) -> bool:
+        """Its values make repetitions of a setting."""
+        return set(self.paths) <= set(REPEATS)
 
     def changes(self, position: int) -> list[tuple[str, Any]]:
         """Path and value of everything that this position sets."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from semf_core.model import ModelSpec
 from semf_core.solvers import ADMM
+from semf_core.studies.axes import REPEATS as REPEATS
 from semf_core.studies.measures import Measure
 from semf_core.studies.store import StudyStore
 from semf_core.studies.study import Study
@@ -18,8 +19,6 @@ from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import wilson
 
 Array = np.ndarray
-REPEATS = ("seed", "dataset.seed", "data.seed")
-"""Paths whose values make repetitions, not settings."""
 JUDGES = ("solved", "recovered_share", "held_out_error", "snr_db", "relative_error", "sample_error", "squared_error")
 """Measures that can judge a setting, the strictest first."""
 
@@ -88,7 +87,7 @@ def settings_of(store: StudyStore, most: int | None = None) -> list[Setting]:
     judge = min((m for m in study.measures if m.name in JUDGES), key=lambda m: JUDGES.index(m.name), default=None)
     if judge is None:
         return []
-    names = [a.name for a in study.axes if not set(a.paths) <= set(REPEATS)]
+    names = [a.name for a in study.axes if not a.repeats]
     values = table.arranged(judge.key, names)
     cells = table.arranged_cells(names)
     seconds = table.arranged("seconds", names) if "seconds" in table.columns else np.full(values.shape, np.nan)
@@ -113,7 +112,7 @@ def _judged(values: Array, yes_no: bool, better: str) -> tuple[float, float]:
 def _setting(study: Study, study_id: str, table: ResultTable, judge: Measure, judged: Judged) -> Setting:
     trial = study.cell(judged.cell).trial
     model = trial.model
-    repeats = {a.name for a in study.axes if set(a.paths) <= set(REPEATS)}
+    repeats = {a.name for a in study.axes if a.repeats}
     labels = {name: label for name, label in table.labels(judged.cell).items() if name not in repeats}
     words = ", ".join(labels.values())
     solver = model.solver

@@ -93,7 +93,7 @@ def _carried_out(study: Study, options: argparse.Namespace, workers: int | None)
     store = StudyStore.place(study)
     kept = store.exists() and not options.fresh
     if kept and not _goes_on(store, options):
-        return store
+        return StudyStore.create(study)  # with the words of today
     if not kept:
         load_source(study.cell(0).trial.model.dataset, default_home())
     with ExitStack() as opened:

@@ -54,8 +54,8 @@ class Studies:
         self._may_write = may_write
         self._check_source = check_source or (lambda source: None)
         self._quota = Quota(home)
-        self._known: Recent[str, Study] = Recent(64)
-        self._tables: Recent[tuple[str, int], ResultTable] = Recent(16)
+        self._known: Recent[tuple[str, int], Study] = Recent(64)
+        self._tables: Recent[tuple[str, int, int], ResultTable] = Recent(16)
         self._shapes: Recent[DatasetSource, tuple[int, int]] = Recent(16)
         self._pictures: Recent[DatasetSource, tuple[int, int] | None] = Recent(16)
         self._lock = threading.Lock()
@@ -77,6 +77,7 @@ class Studies:
         self._may_write()
         self._quota.check()
         study = self.prepare(study)
+        study = self._shared(study)
         store = StudyStore.create(study, self.home, lambda cell: self._check_source(cell.trial.model.dataset))
         key = ""
         with locked(store.folder / "key.lock"):
@@ -85,6 +86,16 @@ class Studies:
                 store.note("key", key_hash(key))
         self._go(store)
         return StudyHandle(store.id, key)
+
+    def _shared(self, study: Study) -> Study:
+        """A study that is a built-in one as all visitors see it: nobody gives it other words."""
+        if not self.exists(study.id):
+            return study
+        known = self.study(study.id)
+        if known.name in builtin_names() and known.size in builtin_study(known.name).sizes:
+            builtin = self.prepare(builtin_sized(known.name, known.size))
+            return builtin if builtin.id == study.id else study
+        return study
 
     def resume(self, study_id: str) -> None:
         """Go on with what is not finished, after a pause, a cancellation or a crash, and run again what failed."""
@@ -127,7 +138,8 @@ class Studies:
             return False
 
     def study(self, study_id: str) -> Study:
-        return self._known.get(study_id, self._store(study_id).study)
+        store = self._store(study_id)
+        return self._known.get((study_id, store.stamp()), store.study)
 
     def progress(self, study_id: str) -> Progress:
         return self._store(study_id).progress()
@@ -135,7 +147,8 @@ class Studies:
     def table(self, study_id: str) -> ResultTable:
         """All results so far; read again only when there are more of them."""
         store = self._store(study_id)
-        return self._tables.get((study_id, store.progress().done), lambda: store.table(self.study(study_id)))
+        key = (study_id, store.stamp(), store.progress().done)
+        return self._tables.get(key, lambda: store.table(self.study(study_id)))
 
     def failures(self, study_id: str) -> list[tuple[int, str]]:
         return self._store(study_id).failures()

@@ -29,6 +29,7 @@ from semf_core.studies.study import Cell, Study
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
+STUDY = "study.json"
 WAITING, CLAIMED, DONE, FAILED = range(4)
 SCHEMA = """
 CREATE TABLE cells (
@@ -88,7 +89,10 @@ class StudyStore:
 
     @classmethod
     def create(cls, study: Study, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None) -> StudyStore:
-        """The folder of this study, made if it is not there yet and `check` refuses no cell. The id follows from the content."""
+        """The folder of this study, made if it is not there yet and `check` refuses no cell.
+
+        The id follows from what is run and measured; words and views are always those of the study given last.
+        """
         study = study.ready()
         store = cls.place(study, home)
         root = store.folder.parent
@@ -96,6 +100,8 @@ class StudyStore:
         with locked(root / "create.lock"):
             if not store.exists():
                 store._make(study, check)
+            elif store.writable and read_json(store.folder / STUDY) != (form := json.loads(json.dumps(study.to_dict()))):
+                write_json(store.folder / STUDY, form)  # the same runs with other words, names or views
         return store
 
     @classmethod
@@ -116,7 +122,7 @@ class StudyStore:
             base.executescript(SCHEMA)
             base.executemany("INSERT INTO cells (number, id, turn) VALUES (?, ?, ?)", rows)
             base.execute("INSERT INTO notes VALUES ('created', ?)", (repr(time.time()),))
-        write_json(self.folder / "study.json", study.to_dict())  # last: it says that the folder is complete
+        write_json(self.folder / STUDY, study.to_dict())  # last: it says that the folder is complete
 
     @classmethod
     def find(cls, study_id: object, home: Path | None = None) -> StudyStore:
@@ -126,14 +132,18 @@ class StudyStore:
         return store
 
     def exists(self) -> bool:
-        return (self.folder / "study.json").exists()
+        return (self.folder / STUDY).exists()
 
     @property
     def id(self) -> str:
         return self.folder.name
 
     def study(self) -> Study:
-        return Study.from_dict(read_json(self.folder / "study.json"))
+        return Study.from_dict(read_json(self.folder / STUDY))
+
+    def stamp(self) -> int:
+        """Changes whenever the study is written, with other words or anew."""
+        return (self.folder / STUDY).stat().st_mtime_ns
 
     # -- connections -------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from semf_core.parameters import InvalidInput
 from semf_core.studies.axes import Axis, axis_from_dict, changed, fitting, preset_form
 from semf_core.studies.keeping import KEEPS
 from semf_core.studies.measures import Measure, measure_form, measures_from_form
+from semf_core.studies.standard_views import standard_views
 from semf_core.studies.trials import Trial, trial_id
 from semf_core.studies.views import View, views_from_form
 
@@ -228,13 +229,18 @@ class Study:
             raise InvalidInput("axes", "must be a list")
         if not isinstance(keep, list | tuple) or not all(k in KEEPS for k in keep):
             raise InvalidInput("keep", f"must be a list of what is kept, which can be {' and '.join(KEEPS)}")
+        name, varied, measures = (
+            _text(form, "name") or "study",
+            tuple(map(axis_from_dict, axes)),
+            measures_from_form(form["measures"]),
+        )
         study = cls(
-            name=_text(form, "name") or "study",
-            title=_text(form, "title"),
+            name=name,
+            title=_text(form, "title") or name,
             base=base,
-            axes=tuple(axis_from_dict(axis) for axis in axes),
-            measures=measures_from_form(form["measures"]),
-            views=views_from_form(form.get("views", [])),
+            axes=varied,
+            measures=measures,
+            views=views_from_form(form.get("views", [])) or standard_views(varied, measures),
             summary=_text(form, "summary"),
             claim=Claim.from_dict(form.get("claim", {})),
             keep=tuple(keep),

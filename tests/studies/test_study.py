@@ -147,7 +147,12 @@ def test_a_field_of_any_wrong_type_is_refused_in_words():
     """Every place of a study that has all fields, with everything that does not belong there."""
     sizes = {"quick": {"axes": {"seed": {"range": [0, 1]}}, "set": {"limits.max_iter": 5}}}
     claim = {"source": "A paper", "text": "Works.", "values": [{"measure": "success", "value": 0.5, "rank": "3"}]}
-    algorithm = {"name": "algorithm", "paths": ["solver", "solver:semf.alpha0"], "values": [[{"name": "semf"}, 1]], "labels": ["a"]}
+    algorithm = {
+        "name": "algorithm",
+        "paths": ["solver", "solver:semf.alpha0"],
+        "values": [[{"name": "semf"}, 1]],
+        "labels": ["a"],
+    }
     preset_axis = {"path": "preset", "values": ["dictionary"]}
     whole = small_form(keep=["factors"], claim=claim, sizes=sizes, summary="Text")
     whole["axes"] = [preset_axis, *whole["axes"], algorithm]
@@ -177,6 +182,24 @@ def test_a_base_without_an_algorithm_has_the_usual_one():
     assert study.cell(11).trial.model.solver.alpha0 == 1
     axes = [{"path": "solver:semf.alpha0", "values": [5.0]}]
     assert small(base=base, axes=axes, views=[]).cell(0).trial.model.solver.alpha0 == 5
+
+
+def test_a_study_without_views_and_title_has_them():
+    axes = small_form()["axes"]
+    kinds = {
+        "heat_map": axes,
+        "curve": [axes[1], axes[2]],
+        "table": [axes[2]],
+    }
+    for kind, given in kinds.items():
+        form = {k: v for k, v in small_form(axes=given).items() if k not in ("views", "title")}
+        study = Study.from_dict(form)
+        assert study.title == "small" and study.views[0].name == kind and study.views[0].measure == "relative_error"
+        assert len(study.views) == 3
+    assert [v.name for v in Study.from_dict(form | {"axes": axes[:1], "views": []}).views] == ["curve", "rates", "curve"]
+    three = small(axes=[*axes, {"path": "y.0.k", "values": [1, 2]}], views=[])
+    assert three.views[0].axes() == ("rank", "penalty", "k")
+    assert small(axes=[], views=[]).views == ()
 
 
 def test_a_bad_value_names_its_cell():
