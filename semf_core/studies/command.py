@@ -155,7 +155,7 @@ def _as_text(study: Study, store: StudyStore, progress: Progress, drawings: list
     if study.claim.text:
         lines.append(f"{study.claim.source}: {study.claim.text}")
     for drawing in drawings:
-        lines += ["", f"{drawing.view.name}: {drawing.title}", *_aligned(drawing.rows())]
+        lines += ["", f"{drawing.view.name}: {drawing.title}", *_aligned(drawing.rows(drawing.view.most_rows))]
     lines += [f"cell {number}: {error}" for number, error in store.failures(5)]
     if progress.failed:
         lines.append("--resume gives the failed runs another chance")

@@ -26,7 +26,7 @@ from semf_core.runs.home import default_home
 from semf_core.runs.ids import checked_id
 from semf_core.studies.keeping import unpacked
 from semf_core.studies.study import Cell, Study
-from semf_core.studies.tables import ResultTable
+from semf_core.studies.tables import History, ResultTable
 
 Array = np.ndarray
 STUDY = "study.json"
@@ -305,7 +305,7 @@ class StudyStore:
             columns[measure.key] = column
         done = np.zeros(study.count, dtype=bool)
         done[numbers] = True
-        return ResultTable(study.axes, study.measures, columns, done, self.components)
+        return ResultTable(study.axes, study.measures, columns, done, self.components, self.histories)
 
     def stamps(self) -> dict[int, str]:
         """For every finished cell when it was recorded: proof that it was not computed again."""
@@ -332,8 +332,14 @@ class StudyStore:
 
     def components(self, numbers: Sequence[int] | None = None) -> dict[int, Array]:
         """U of the cells (all, if none are named) that kept it."""
-        arrays = {n: unpacked(text) for n, text in sorted(self.kept(numbers).items())}
-        return {n: kept["U"].astype(float) for n, kept in arrays.items() if "U" in kept}
+        return {n: kept["U"].astype(float) for n, kept in self._arrays(numbers).items() if "U" in kept}
+
+    def histories(self, numbers: Sequence[int] | None = None) -> dict[int, History]:
+        """Thinned histories of the cells (all, if none are named) that kept them."""
+        return {n: kept for n, kept in self._arrays(numbers).items() if "iteration" in kept}
+
+    def _arrays(self, numbers: Sequence[int] | None) -> dict[int, dict[str, Array]]:
+        return {n: unpacked(text) for n, text in sorted(self.kept(numbers).items())}
 
     def created(self) -> float:
         return float(self.notes().get("created", 0))

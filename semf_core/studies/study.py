@@ -95,6 +95,8 @@ class Study:
                 raise InvalidInput(axis.name, "an axis of presets must be the first, because it replaces the whole model")
         for view in self.views:
             view.check(self.axes, self.measures)
+            if view.needs not in ("", *self.keep):
+                raise InvalidInput("views", f'{view.name} needs what runs kept; add "keep": ["{view.needs}"] to the study')
         if self.count > MOST_CELLS:
             raise InvalidInput("axes", f"make {self.count:,} cells; {MOST_CELLS:,} is the most")
 

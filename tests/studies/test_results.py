@@ -129,6 +129,27 @@ def test_the_atlas_of_a_real_study(tmp_path):
     assert stability.middle[1] == pytest.approx(np.mean(pairs) if pairs else np.nan, nan_ok=True)
 
 
+def test_histories_are_drawn_as_they_were_kept(tmp_path):
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "limits.max_iter", "values": [5, 300], "name": "length"}]
+    view = {"name": "histories", "measure": "residual_uv", "x": "rank"}
+    store = StudyStore.create(small(axes=axes, views=[view], keep=["history"]), tmp_path)
+    run_study(store, LocalExecutor(1, tmp_path))
+    table = store.table()
+    by_length = VIEWS.build(view | {"by": "length"}).draw(table)
+    assert [s.label for s in by_length.series] == ["5, rank 3", "5, rank 4", "300, rank 3", "300, rank 4"]
+    short, long = by_length.series[0], by_length.series[2]
+    kept = store.histories([0])[0]
+    assert short.numbers == (1, 2, 3, 4, 5) and by_length.log
+    np.testing.assert_array_equal(short.middle, kept["residual_uv"])
+    assert long.numbers[-1] == 300 and len(long.x) <= 200
+    assert len(by_length.rows()) > 4 * 5 and len(by_length.rows(6)) == 5 + 5 + 6 + 6
+    assert [row["iteration"] for row in by_length.rows(6)[10:16:5]] == ["1", "300"]
+    both = VIEWS.build(view).draw(table).series[0]  # the short run counts with its last value after it has ended
+    assert both.counts[-1] == 2
+    assert both.middle[-1] == pytest.approx((short.middle[-1] + long.middle[-1]) / 2)
+    assert VIEWS.build(view).draw(StudyStore.create(small(), tmp_path).table()).series[0].x == ()
+
+
 def test_one_standard_error_rule(tmp_path):
     means = {(2, 1): 0.5, (2, 2): 0.40, (3, 1): 0.31, (3, 2): 0.30, (4, 1): 0.302, (4, 2): 0.29}
     axes = [{"path": "rank", "values": [2, 3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "data.seed", "range": [0, 4]}]

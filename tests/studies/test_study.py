@@ -109,6 +109,8 @@ def test_bad_axes_are_refused_in_words(axis):
         {"views": [{"name": "curve", "measure": "nothing", "x": "rank"}]},
         {"views": [{"name": "rates", "measure": "relative_error", "x": "rank"}]},
         {"views": [{"name": "heat_map", "measure": "relative_error", "x": "rank"}]},
+        {"views": [{"name": "histories", "measure": "residual_xy", "x": "rank"}]},
+        {"views": [{"name": "histories", "measure": "relative_error", "x": "rank"}], "keep": ["history"]},
         {"views": [{"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "rank"}]},
         {"measures": ["relative_error", "relative_error"]},
         {"measures": [{"name": "success", "of": "relative_error"}]},
