@@ -177,5 +177,33 @@ def test_best_settings_are_models_one_can_open(tmp_path):
     other = StudyStore.create(small(measures=["seconds"], views=[]), tmp_path)
     best = best_settings([store, other], most=2)
     assert len(best) == 2 and all(s.alpha0 == 1 and s.judged.runs == 3 for s in best)
+    assert {s.rank for s in best} == {3, 4}  # the fits of different ranks do not compare
     assert best[0].judged.value == pytest.approx(0.41)
+    assert best[0].x == "Unit norm" and best[0].y == "k-sparse (k 2)"
     assert ModelSpec.from_dict(best[0].to_dict()["spec"]) == best[0].spec
+
+
+def test_a_larger_model_is_not_better_because_it_fits_better(tmp_path):
+    axes = [{"path": "rank", "values": [2, 3]}, {"path": "seed", "range": [0, 2]}]
+
+    def values(cell):
+        return {"relative_error": 1 / cell.trial.model.rank, "held_out_error": float(cell.trial.model.rank)}
+
+    fits = filled(tmp_path, small(axes=axes, views=[], measures=["relative_error"]), values)
+    assert best_settings([fits]) == []
+    hidden = small(axes=axes, views=[], measures=["relative_error", "held_out_error"], base=BASE | {"data": {"held_out": 0.1}})
+    assert [s.rank for s in best_settings([filled(tmp_path, hidden, values)])] == [2, 3]
+
+
+def test_algorithms_with_options_of_their_own_compare(tmp_path):
+    axes = [
+        {"name": "algorithm", "path": "solver", "values": [{"name": "semf"}, {"name": "ksvd", "k": 2}]},
+        {"name": "k", "paths": ["y.0.k", "solver:ksvd.k"], "values": [[1, 1], [2, 2]]},
+    ]
+
+    def values(cell):
+        algorithm, k = cell.positions
+        return {"relative_error": 0.5 - 0.2 * k + 0.1 * algorithm}
+
+    store = filled(tmp_path, small(axes=axes, views=[], measures=["relative_error"]), values)
+    assert [s.labels for s in best_settings([store])] == [{"algorithm": "semf", "k": "2, 2"}, {"algorithm": "semf", "k": "1, 1"}]
