@@ -12,14 +12,17 @@ from typing import Any
 from tqdm import tqdm
 
 from semf_core.datasets import source_from_word
+from semf_core.datasets.reading import Limits
 from semf_core.parameters import InvalidInput, Param
-from semf_core.runs.files import remove_folder
-from semf_core.runs.home import default_home
+from semf_core.runs.files import remove_folder, write_whole
+from semf_core.runs.home import MB, default_home
 from semf_core.runs.uploads import load_source
+from semf_core.snapshots.format import most_file_bytes
 from semf_core.studies.best import best_settings
 from semf_core.studies.catalogue import builtin_names, builtin_study
 from semf_core.studies.execution import Executor, make_executor
 from semf_core.studies.runner import run_study
+from semf_core.studies.sharing import SUFFIX, export_study, read_study
 from semf_core.studies.store import Progress, StudyStore, all_studies
 from semf_core.studies.study import Study
 from semf_core.studies.views import Drawing
@@ -39,6 +42,14 @@ def add_commands(commands: Any) -> None:
     study.add_argument("--workers", help=WORKERS.help + "; by default one for each core")
     study.add_argument("--out", metavar="CSV", help="store one line for each run")
     study.add_argument("--json", action="store_true", help="print one JSON object")
+    export = commands.add_parser("study-export", help="write a study with its results into one file")
+    export.add_argument("id", metavar="ID", help="as the command studies shows it")
+    export.add_argument("file", metavar=f"FILE{SUFFIX}")
+    export.set_defaults(command=_export)
+    arriving = commands.add_parser("study-import", help="check such a file, keep what is in it and show it")
+    arriving.add_argument("file", metavar=f"FILE{SUFFIX}")
+    arriving.add_argument("--json", action="store_true", help="print one JSON object")
+    arriving.set_defaults(command=_import)
     listing = commands.add_parser("studies", help="list the built-in studies and what has been run")
     listing.add_argument("--json", action="store_true", help="print a JSON list")
     listing.add_argument("--best", action="store_true", help="the settings that worked best so far, for each data set")
@@ -52,15 +63,42 @@ def _study(options: argparse.Namespace) -> int:
         raise InvalidInput("out", f"the folder of {out.name} does not exist")
     workers = WORKERS.parse(options.workers) if options.workers else None
     store = _carried_out(study, options, workers)
-    progress, table = store.progress(), store.table(study)
     if out is not None:
-        out.write_text(table.to_csv(), encoding="utf-8")
+        out.write_text(store.table(study).to_csv(), encoding="utf-8")
+    progress = _show(study, store, options.json)
+    return 0 if progress.done == progress.total else 1
+
+
+def _show(study: Study, store: StudyStore, as_json: bool) -> Progress:
+    progress, table = store.progress(), store.table(study)
     drawings = [view.draw(table) for view in study.views]
-    if options.json:
+    if as_json:
         print(json.dumps(_as_json(study, store, progress, drawings), ensure_ascii=False))
     else:
         print(_as_text(study, store, progress, drawings))
-    return 0 if progress.done == progress.total else 1
+    return progress
+
+
+def _export(options: argparse.Namespace) -> int:
+    target = Path(options.file)
+    if target.suffix != SUFFIX or not target.parent.is_dir():
+        raise InvalidInput("file", f"must end in {SUFFIX}, in a folder that exists")
+    data = export_study(StudyStore.find(options.id))
+    write_whole(target, lambda file: file.write(data), durable=True)
+    print(f"{target}: {len(data) / MB:.1f} MB")
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    source = Path(options.file)
+    if not source.is_file():
+        raise InvalidInput("file", f"there is no file {source}")
+    Limits(max_bytes=most_file_bytes()).check_bytes(source.name, source.stat().st_size)
+    store = read_study(source.read_bytes(), source.name).stored()
+    if not options.json:
+        print(f"{store.id}:")
+    _show(store.study(), store, options.json)
+    return 0
 
 
 def _chosen(options: argparse.Namespace) -> Study:

@@ -56,13 +56,9 @@ class Histories(View):
         values = np.array([_held(history["iteration"], history[self.measure], at) for history in kept])
         points = [quartiles(column) for column in values.T] if kept else []
         middle, low, high = (np.array([p[i] for p in points], dtype=float) for i in range(3))
-        return Series(
-            label,
-            tuple(map(str, at)),
-            tuple(map(float, at)),
-            *(_positive(v) for v in (middle, low, high)),
-            np.full(len(at), len(kept)),
-        )
+        counts = np.full(len(at), len(kept))
+        places = tuple(map(str, at)), tuple(map(float, at))
+        return Series(label, *places, _positive(middle), _positive(low), _positive(high), counts)
 
 
 def _held(iterations: Array, values: Array, at: Array) -> Array:

@@ -29,8 +29,9 @@ from semf_core.studies.background import start_in_background
 from semf_core.studies.best import Setting, best_settings
 from semf_core.studies.catalogue import builtin_names, builtin_sized, builtin_study
 from semf_core.studies.choice import Choice, choose
+from semf_core.studies.sharing import export_study, read_study
 from semf_core.studies.store import Progress, StudyStore
-from semf_core.studies.study import Study
+from semf_core.studies.study import Cell, Study
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
@@ -44,6 +45,16 @@ class StudyHandle:
 
     id: str
     key: str = field(repr=False, default="")
+
+
+def _handle(store: StudyStore) -> StudyHandle:
+    """With a key for whoever asks first."""
+    key = ""
+    with locked(store.folder / "key.lock"):
+        if "key" not in store.notes():
+            key = new_id()
+            store.note("key", key_hash(key))
+    return StudyHandle(store.id, key)
 
 
 class Studies:
@@ -78,14 +89,25 @@ class Studies:
         self._quota.check()
         study = self.prepare(study)
         study = self._shared(study)
-        store = StudyStore.create(study, self.home, lambda cell: self._check_source(cell.trial.model.dataset))
-        key = ""
-        with locked(store.folder / "key.lock"):
-            if "key" not in store.notes():
-                key = new_id()
-                store.note("key", key_hash(key))
+        store = StudyStore.create(study, self.home, self._check_cell)
+        handle = _handle(store)
         self._go(store)
-        return StudyHandle(store.id, key)
+        return handle
+
+    def export(self, study_id: str) -> bytes:
+        """The study with all its results so far as one file."""
+        return export_study(self._store(study_id))
+
+    def import_(self, data: bytes, name: str = "study") -> StudyHandle:
+        """Put the study of such a file here, beside and never among what was computed here; nothing is started."""
+        self._may_write()
+        self._quota.check(len(data))
+        shared = read_study(data, name)
+        self.prepare(shared.study)
+        return _handle(shared.stored(self.home, self._check_cell))
+
+    def _check_cell(self, cell: Cell) -> None:
+        self._check_source(cell.trial.model.dataset)
 
     def _shared(self, study: Study) -> Study:
         """A study that is a built-in one as all visitors see it: nobody gives it other words."""

@@ -99,7 +99,7 @@ class StudyStore:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         with locked(root / "create.lock"):
             if not store.exists():
-                store._make(study, check)
+                cls.make(store.folder, study, check)
             elif store.writable and read_json(store.folder / STUDY) != (form := json.loads(json.dumps(study.to_dict()))):
                 write_json(store.folder / STUDY, form)  # the same runs with other words, names or views
         return store
@@ -109,20 +109,24 @@ class StudyStore:
         """Where the results of a study belong, whether anything is there or not."""
         return cls((home or default_home()) / "studies" / study.id)
 
-    def _make(self, study: Study, check: Callable[[Cell], object]) -> None:
+    @classmethod
+    def make(cls, folder: Path, study: Study, check: Callable[[Cell], object]) -> StudyStore:
+        """A new folder for a study whose shares are counts."""
+        store = cls(folder)
         turns = np.empty(study.count, dtype=int)
         turns[study.run_order()] = np.arange(study.count)
         rows = []
         for cell in study.cells():
             check(cell)
             rows.append((cell.number, cell.id, int(turns[cell.number])))
-        (self.folder / "runners").mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._connection() as base:
+        (folder / "runners").mkdir(parents=True, exist_ok=True, mode=0o700)
+        with store._connection() as base:
             base.execute("PRAGMA journal_mode=WAL")
             base.executescript(SCHEMA)
             base.executemany("INSERT INTO cells (number, id, turn) VALUES (?, ?, ?)", rows)
             base.execute("INSERT INTO notes VALUES ('created', ?)", (repr(time.time()),))
-        write_json(self.folder / STUDY, study.to_dict())  # last: it says that the folder is complete
+        write_json(folder / STUDY, study.to_dict())  # last: it says that the folder is complete
+        return store
 
     @classmethod
     def find(cls, study_id: object, home: Path | None = None) -> StudyStore:
@@ -321,6 +325,16 @@ class StudyStore:
         """Cells without a result, and why."""
         with self._connection() as base:
             return base.execute("SELECT number, error FROM cells WHERE state=3 ORDER BY number LIMIT ?", (most,)).fetchall()
+
+    def finished(self) -> list[Finished]:
+        """Everything that has been recorded, as it was."""
+        columns = "number, result, seconds, error, lost, content"
+        with self._connection() as base:
+            rows = base.execute(f"SELECT {columns} FROM cells LEFT JOIN kept USING (number) WHERE state IN (2, 3)").fetchall()
+        return [
+            Finished(number, None if result is None else json.loads(result), seconds, error or "", bool(lost), content or "")
+            for number, result, seconds, error, lost, content in rows
+        ]
 
     def kept(self, numbers: Sequence[int] | None = None) -> dict[int, str]:
         """What was stored of the runs beside their numbers."""
