@@ -30,6 +30,7 @@ def connect(address: str, timeout: float = CONNECT_SECONDS, **options: Any) -> A
     """A client of the scheduler at this address."""
     package = dask_module("distributed")
     try:
+        package.comm.resolve_address(address)  # a client of an address that is none cannot be closed
         return package.Client(address, timeout=timeout, set_as_default=False, **options)
     except (OSError, ValueError) as error:
         raise InvalidInput(VARIABLE, f"no scheduler answers at {address} ({error}); check the address") from None

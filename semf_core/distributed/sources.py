@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 
 from semf_core.distributed.connection import dask_module
 from semf_core.parameters import InvalidInput
@@ -131,6 +132,8 @@ def _of_map(M: np.memmap) -> Iterator[Block]:
 
 
 def _given(number: int, block: Any) -> Block:
+    if issparse(block):
+        raise InvalidInput("M", f"block {number} is sparse; pass block.toarray(), or the whole matrix to factorize")
     if not isinstance(block, str | Path):
         array = np.asarray(block)
     else:

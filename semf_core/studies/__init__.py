@@ -2,6 +2,7 @@
 
 from semf_core.studies.axes import Axis, axis_from_dict
 from semf_core.studies.catalogue import builtin_names, builtin_sized, builtin_study
+from semf_core.studies.histories import Histories
 from semf_core.studies.measures import MEASURES, Measure
 from semf_core.studies.runner import run_study
 from semf_core.studies.store import Finished, Progress, StudyStore, all_studies
@@ -18,6 +19,7 @@ __all__ = [
     "Claim",
     "DataChanges",
     "Finished",
+    "Histories",
     "Measure",
     "Progress",
     "ResultTable",

@@ -15,11 +15,13 @@ from typing import Any
 
 from semf_core.model import FIELDS, preset
 from semf_core.parameters import InvalidInput
-from semf_core.solvers import SOLVERS
+from semf_core.solvers import ADMM, SOLVERS
 from semf_core.studies.trials import EXTRAS
 
 ROOTS = (*FIELDS, *EXTRAS, "preset")
 MOST_VALUES = 100_000
+REPEATS = ("seed", "dataset.seed", "data.seed")
+"""Paths whose values make repetitions, not settings."""
 FORMS = ("values", "range", "shares")
 
 
@@ -36,6 +38,11 @@ class Axis:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def repeats(self) -> bool:
+        """Its values make repetitions of a setting."""
+        return set(self.paths) <= set(REPEATS)
 
     def changes(self, position: int) -> list[tuple[str, Any]]:
         """Path and value of everything that this position sets."""
@@ -157,7 +164,9 @@ def changed(form: Any, path: str, value: Any) -> Any:
         return preset_form(value)
     root, *keys = path.split(".")
     root, _, algorithm = root.partition(":")
-    if algorithm and form.get("solver", {}).get("name") != algorithm:
+    if root == "solver" and keys and form.get("solver") is None:
+        form = {**form, "solver": {"name": ADMM.name}}  # as in a model that names none
+    if algorithm and _named(form.get("solver")) != algorithm:
         return form
     return _changed(form, [root, *keys], value, path)
 
@@ -170,10 +179,20 @@ def fitting(form: dict[str, Any]) -> dict[str, Any]:
     return form
 
 
-@cache
 def preset_form(name: object) -> dict[str, Any]:
     """A preset without its texts, as the start of a trial; never changed in place."""
-    form = preset(str(name)).to_dict()
+    if not isinstance(name, str):
+        raise InvalidInput("preset", f"must be the name of a preset, not {shown(name)}")
+    return _preset_form(name)
+
+
+def _named(choice: object) -> object:
+    return choice.get("name") if isinstance(choice, Mapping) else None
+
+
+@cache
+def _preset_form(name: str) -> dict[str, Any]:
+    form = preset(name).to_dict()
     return {k: v for k, v in form.items() if k not in ("title", "watch")}
 
 

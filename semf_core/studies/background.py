@@ -31,7 +31,6 @@ _STARTED: list[subprocess.Popen[bytes]] = []
 def start_in_background(store: StudyStore, home: Path) -> None:
     """Start a process for the study, unless one works on it or waits to."""
     _STARTED[:] = [process for process in _STARTED if process.poll() is None]  # takes note of those that have ended
-    store.retry()
     store.note("message", "")
     store.ask("run")
     if store.living():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,12 @@ from typing import Any
 import numpy as np
 
 from semf_core.model import ModelSpec
+from semf_core.parameters import params_of
+from semf_core.sets import StructureSet
 from semf_core.solvers import ADMM
+from semf_core.spelling import FIRST, spell
+from semf_core.studies.axes import REPEATS as REPEATS
+from semf_core.studies.axes import Axis
 from semf_core.studies.measures import Measure
 from semf_core.studies.store import StudyStore
 from semf_core.studies.study import Study
@@ -18,10 +24,12 @@ from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import wilson
 
 Array = np.ndarray
-REPEATS = ("seed", "dataset.seed", "data.seed")
-"""Paths whose values make repetitions, not settings."""
 JUDGES = ("solved", "recovered_share", "held_out_error", "snr_db", "relative_error", "sample_error", "squared_error")
 """Measures that can judge a setting, the strictest first."""
+FITS = ("snr_db", "relative_error", "sample_error", "squared_error")
+"""Those that measure how well shown data are fitted: a larger model always does better, so only equal ones compare."""
+SIZES = ("k", "share")
+"""Options of algorithms that say how much a model may use."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,8 @@ class Setting:
     """A share of successes."""
     judged: Judged
     spec: ModelSpec
+    like: str
+    """Settings compare if this is equal: rank and constraints where a fit is judged, nothing otherwise."""
 
     def to_dict(self) -> dict[str, Any]:
         """A flat row, and the model that it stands for."""
@@ -68,13 +78,18 @@ def best_settings(stores: Iterable[StudyStore], most: int = 3) -> list[Setting]:
     """For every data set the settings that did best, at most `most` for each way of judging.
 
     Only the same measure on the same data can be compared, so these make the groups; within a group the lower
-    end of the confidence interval (for rates) or the median decides, then the time.
+    end of the confidence interval (for rates) or the median decides, then the time. Where a fit to shown data is
+    judged, rank and constraints make a group as well, and the best of each is named.
     """
-    groups: dict[tuple[str, str], list[Setting]] = {}
+    groups: dict[tuple[str, str, str], list[Setting]] = {}
     for store in stores:
         for setting in settings_of(store, most):
-            groups.setdefault((setting.data, setting.judged_by), []).append(setting)
-    return [s for group in groups.values() for s in sorted(group, key=lambda s: _rank(s.judged))[:most]]
+            groups.setdefault((setting.data, setting.judged_by, setting.like), []).append(setting)
+    return [s for (_, _, like), group in groups.items() for s in sorted(group, key=_order)[: 1 if like else most]]
+
+
+def _order(setting: Setting) -> tuple[float, float]:
+    return _rank(setting.judged)
 
 
 def _rank(judged: Judged) -> tuple[float, float]:
@@ -82,13 +97,19 @@ def _rank(judged: Judged) -> tuple[float, float]:
 
 
 def settings_of(store: StudyStore, most: int | None = None) -> list[Setting]:
-    """The settings of a study that have at least one result, best first."""
+    """The settings of a study that have at least one result, best first; at most so many of those that compare.
+
+    None where only a fit was measured and nothing but the size of the model varies: the largest would win.
+    """
     study = store.study()
     table = store.table(study)
     judge = min((m for m in study.measures if m.name in JUDGES), key=lambda m: JUDGES.index(m.name), default=None)
     if judge is None:
         return []
-    names = [a.name for a in study.axes if not set(a.paths) <= set(REPEATS)]
+    sized = [judge.name in FITS and _sizes(a) for a in study.axes]
+    if any(sized) and all(size or a.repeats for size, a in zip(sized, study.axes, strict=True)):
+        return []
+    names = [a.name for a in study.axes if not a.repeats]
     values = table.arranged(judge.key, names)
     cells = table.arranged_cells(names)
     seconds = table.arranged("seconds", names) if "seconds" in table.columns else np.full(values.shape, np.nan)
@@ -99,7 +120,25 @@ def settings_of(store: StudyStore, most: int | None = None) -> list[Setting]:
             times = seconds[index][~np.isnan(seconds[index])]
             middle, sure = _judged(known, judge.yes_no, judge.better)
             found.append(Judged(int(cells[index][0]), middle, sure, len(known), float(np.median(times)) if len(times) else None))
-    return [_setting(study, store.id, table, judge, judged) for judged in sorted(found, key=_rank)[:most]]
+    groups: dict[str, list[Judged]] = {}
+    for judged in sorted(found, key=_rank):
+        groups.setdefault(_like(study, judged.cell, sized) if judge.name in FITS else "", []).append(judged)
+    best = [(judged, like) for like, group in groups.items() for judged in group[:most]]
+    return [_setting(study, store.id, table, judge, *pair) for pair in sorted(best, key=lambda pair: _rank(pair[0]))]
+
+
+def _sizes(axis: Axis) -> bool:
+    """Whether an axis changes how much a model may use: its rank, its constraints."""
+    roots = {path.partition(".")[0] for path in axis.paths}
+    return bool(roots & {"rank", "x", "y", "preset"}) or any(path.rpartition(".")[2] in SIZES for path in axis.paths)
+
+
+def _like(study: Study, number: int, sized: list[bool]) -> str:
+    """Rank and constraints of a cell, as the first of the algorithms has them: others say the same in their own options."""
+    positions = [i if size else 0 for i, size in zip(study.cell(number).positions, sized, strict=True)]
+    cell = int(np.ravel_multi_index(positions, study.shape)) if positions else number
+    form = study.cell(cell).trial.model.to_dict()
+    return json.dumps([form["rank"], form.get("x"), form.get("y")], sort_keys=True)
 
 
 def _judged(values: Array, yes_no: bool, better: str) -> tuple[float, float]:
@@ -110,10 +149,10 @@ def _judged(values: Array, yes_no: bool, better: str) -> tuple[float, float]:
     return median, median if better == "high" else -median
 
 
-def _setting(study: Study, study_id: str, table: ResultTable, judge: Measure, judged: Judged) -> Setting:
+def _setting(study: Study, study_id: str, table: ResultTable, judge: Measure, judged: Judged, like: str) -> Setting:
     trial = study.cell(judged.cell).trial
     model = trial.model
-    repeats = {a.name for a in study.axes if set(a.paths) <= set(REPEATS)}
+    repeats = {a.name for a in study.axes if a.repeats}
     labels = {name: label for name, label in table.labels(judged.cell).items() if name not in repeats}
     words = ", ".join(labels.values())
     solver = model.solver
@@ -123,15 +162,27 @@ def _setting(study: Study, study_id: str, table: ResultTable, judge: Measure, ju
     return Setting(
         study=study.title,
         study_id=study_id,
-        data=" ".join([data, *(f"{k}={v}" for k, v in sorted(details.items()) if k not in ("path", "id"))]),
+        data=_with(data, [f"{k.replace('_', ' ')} {v}" for k, v in sorted(details.items()) if k not in ("path", "id")]),
         labels=labels,
         rank=model.rank,
         alpha0=solver.alpha0 if isinstance(solver, ADMM) else None,
         beta0=solver.beta0 if isinstance(solver, ADMM) else None,
-        x=" ∩ ".join(s.name for s in model.x) or "free",
-        y=" ∩ ".join(s.name for s in model.y) or "free",
+        x=" ∩ ".join(map(set_words, model.x)) or "free",
+        y=" ∩ ".join(map(set_words, model.y)) or "free",
         judged_by=table.title_of(judge.key),
         judged_rate=judge.yes_no,
         judged=judged,
         spec=dataclasses.replace(model, title=f"{study.title}: {words}" if words else study.title),
+        like=like,
     )
+
+
+def set_words(s: StructureSet) -> str:
+    """A constraint by its title, with what was chosen for it: k-sparse (k 17, columns 1-16)."""
+    given = s.to_dict()
+    plain = [p for p in params_of(type(s)) if p.name in given and p.kind not in ("matrix", "mask", "groups")]
+    return _with(s.title, [f"{p.name} {spell(p, getattr(s, p.name), FIRST)}" for p in plain])
+
+
+def _with(title: str, details: list[str]) -> str:
+    return f"{title} ({', '.join(details)})" if details else title

@@ -5,19 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from semf_core.datasets import source_from_word
+from semf_core.datasets.reading import Limits
 from semf_core.parameters import InvalidInput, Param
-from semf_core.runs.files import remove_folder
-from semf_core.runs.home import default_home
+from semf_core.runs.files import remove_folder, write_whole
+from semf_core.runs.home import MB, default_home
+from semf_core.runs.uploads import load_source
+from semf_core.snapshots.format import most_file_bytes
 from semf_core.studies.best import best_settings
 from semf_core.studies.catalogue import builtin_names, builtin_study
 from semf_core.studies.execution import Executor, make_executor
 from semf_core.studies.runner import run_study
+from semf_core.studies.sharing import SUFFIX, export_study, read_study
 from semf_core.studies.store import Progress, StudyStore, all_studies
 from semf_core.studies.study import Study
 from semf_core.studies.views import Drawing
@@ -32,11 +37,19 @@ def add_commands(commands: Any) -> None:
     study.add_argument("study", metavar="NAME|FILE", help=f"one of {', '.join(builtin_names())}, or a study as JSON")
     study.add_argument("--quick", action="store_true", help="the small size (about two minutes) instead of the paper's")
     study.add_argument("--data", metavar="FILE|NAME", help="other data for the study, e.g. faces of your own")
-    study.add_argument("--resume", action="store_true", help="go on with runs that were finished before")
+    study.add_argument("--resume", action="store_true", help="go on after an interruption, and run again what failed")
     study.add_argument("--fresh", action="store_true", help="throw away what was finished before")
     study.add_argument("--workers", help=WORKERS.help + "; by default one for each core")
     study.add_argument("--out", metavar="CSV", help="store one line for each run")
     study.add_argument("--json", action="store_true", help="print one JSON object")
+    export = commands.add_parser("study-export", help="write a study with its results into one file")
+    export.add_argument("id", metavar="ID", help="as the command studies shows it")
+    export.add_argument("file", metavar=f"FILE{SUFFIX}")
+    export.set_defaults(command=_export)
+    arriving = commands.add_parser("study-import", help="check such a file, keep what is in it and show it")
+    arriving.add_argument("file", metavar=f"FILE{SUFFIX}")
+    arriving.add_argument("--json", action="store_true", help="print one JSON object")
+    arriving.set_defaults(command=_import)
     listing = commands.add_parser("studies", help="list the built-in studies and what has been run")
     listing.add_argument("--json", action="store_true", help="print a JSON list")
     listing.add_argument("--best", action="store_true", help="the settings that worked best so far, for each data set")
@@ -48,23 +61,44 @@ def _study(options: argparse.Namespace) -> int:
     out = Path(options.out) if options.out else None
     if out is not None and not out.parent.is_dir():
         raise InvalidInput("out", f"the folder of {out.name} does not exist")
-    store = StudyStore.create(study)
-    store = _opened(store, study, options)
-    before = store.progress()
-    if before.state != "finished":
-        store.retry()
-        store.ask("run")
-        executor = make_executor(WORKERS.parse(options.workers) if options.workers else None)
-        _run(store, executor, before)
-    progress, table = store.progress(), store.table(study)
+    workers = WORKERS.parse(options.workers) if options.workers else None
+    store = _carried_out(study, options, workers)
     if out is not None:
-        out.write_text(table.to_csv(), encoding="utf-8")
+        out.write_text(store.table(study).to_csv(), encoding="utf-8")
+    progress = _show(study, store, options.json)
+    return 0 if progress.done == progress.total else 1
+
+
+def _show(study: Study, store: StudyStore, as_json: bool) -> Progress:
+    progress, table = store.progress(), store.table(study)
     drawings = [view.draw(table) for view in study.views]
-    if options.json:
+    if as_json:
         print(json.dumps(_as_json(study, store, progress, drawings), ensure_ascii=False))
     else:
         print(_as_text(study, store, progress, drawings))
-    return 0 if progress.done + progress.failed == progress.total else 1
+    return progress
+
+
+def _export(options: argparse.Namespace) -> int:
+    target = Path(options.file)
+    if target.suffix != SUFFIX or not target.parent.is_dir():
+        raise InvalidInput("file", f"must end in {SUFFIX}, in a folder that exists")
+    data = export_study(StudyStore.find(options.id))
+    write_whole(target, lambda file: file.write(data), durable=True)
+    print(f"{target}: {len(data) / MB:.1f} MB")
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    source = Path(options.file)
+    if not source.is_file():
+        raise InvalidInput("file", f"there is no file {source}")
+    Limits(max_bytes=most_file_bytes()).check_bytes(source.name, source.stat().st_size)
+    store = read_study(source.read_bytes(), source.name).stored()
+    if not options.json:
+        print(f"{store.id}:")
+    _show(store.study(), store, options.json)
+    return 0
 
 
 def _chosen(options: argparse.Namespace) -> Study:
@@ -74,7 +108,7 @@ def _chosen(options: argparse.Namespace) -> Study:
     else:
         if not Path(options.study).exists():
             raise InvalidInput("study", f"there is no file {options.study}; built in are {', '.join(builtin_names())}")
-        study = Study.from_json(Path(options.study).read_text(encoding="utf-8"))
+        study = _from_file(Path(options.study))
         if study.sizes:
             study = study.sized(size)
         elif options.quick:
@@ -85,23 +119,56 @@ def _chosen(options: argparse.Namespace) -> Study:
     return study.on(source_from_word(word))
 
 
-def _opened(store: StudyStore, study: Study, options: argparse.Namespace) -> StudyStore:
-    """The store to work on; results from before are neither thrown away nor continued without being asked for."""
-    progress = store.progress()
-    if options.fresh:
-        if store.living():
-            raise InvalidInput("fresh", "another process works on this study; let it finish, or end it")
-        remove_folder(store.folder, default_home() / "trash")
-        return StudyStore.create(study)
-    if 0 < progress.done < progress.total and not options.resume and not store.living():
-        done = f"{progress.done} of {progress.total} runs are there from before"
-        raise InvalidInput("study", f"{done}; go on with --resume, or throw them away with --fresh")
+def _from_file(path: Path) -> Study:
+    try:
+        return Study.from_json(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise InvalidInput("study", f"{path.name} is not a text in UTF-8; a study is a JSON file") from None
+
+
+def _carried_out(study: Study, options: argparse.Namespace, workers: int | None) -> StudyStore:
+    """The store with all runs that can be had; what would stop every run is said before anything is created."""
+    store = StudyStore.place(study)
+    kept = store.exists() and not options.fresh
+    if kept and not _goes_on(store, options):
+        return StudyStore.create(study)  # with the words of today
+    if not kept:
+        load_source(study.cell(0).trial.model.dataset, default_home())
+    with ExitStack() as opened:
+        executor = make_executor(workers)
+        opened.callback(executor.close)
+        if store.exists() and options.fresh:
+            _throw_away(store)
+        store = StudyStore.create(study)
+        opened.pop_all()
+    store.retry(every=True)
+    store.ask("run")
+    _run(store, executor)
     return store
 
 
-def _run(store: StudyStore, executor: Executor, before: Progress) -> None:
+def _goes_on(store: StudyStore, options: argparse.Namespace) -> bool:
+    """Whether there is something to run; results from before are not continued without being asked for."""
+    progress = store.progress()
+    asked = options.resume or not progress.done
+    if progress.state == "finished":
+        return bool(progress.failed) and asked
+    if not asked and not store.living():
+        done = f"{progress.done} of {progress.total} runs are there from before"
+        raise InvalidInput("study", f"{done}; go on with --resume, or throw them away with --fresh")
+    return True
+
+
+def _throw_away(store: StudyStore) -> None:
+    if store.living():
+        raise InvalidInput("fresh", "another process works on this study; let it finish, or end it")
+    remove_folder(store.folder, default_home() / "trash")
+
+
+def _run(store: StudyStore, executor: Executor) -> None:
+    before = store.progress()
     done = before.done + before.failed
-    with tqdm(total=before.total, initial=done, unit="cell", disable=not sys.stderr.isatty(), leave=False) as bar:
+    with tqdm(total=before.total, initial=done, unit="run", disable=not sys.stderr.isatty(), leave=False) as bar:
         run_study(store, executor, on_progress=lambda recorded: bar.update(recorded) and None)
 
 
@@ -122,14 +189,24 @@ def _as_json(study: Study, store: StudyStore, progress: Progress, drawings: list
 
 
 def _as_text(study: Study, store: StudyStore, progress: Progress, drawings: list[Drawing]) -> str:
-    lines = [f"{study.title} ({progress.done} of {progress.total} runs)"]
+    lines = [f"{study.title} ({_counted(progress)})"]
     if study.claim.text:
         lines.append(f"{study.claim.source}: {study.claim.text}")
     for drawing in drawings:
-        lines += ["", f"{drawing.view.name}: {drawing.title}", *_aligned(drawing.rows())]
-    for number, error in store.failures(5):
-        lines.append(f"cell {number}: {error}")
+        lines += ["", f"{drawing.view.name}: {drawing.title}", *_aligned(drawing.rows(drawing.view.most_rows))]
+    lines += [f"cell {number}: {error}" for number, error in store.failures(5)]
+    if progress.failed:
+        lines.append("--resume gives the failed runs another chance")
     return "\n".join(lines)
+
+
+def _counted(progress: Progress) -> str:
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    return f"{progress.done} of {_runs(progress.total)}{failed}"
+
+
+def _runs(count: int) -> str:
+    return f"{count} run" if count == 1 else f"{count} runs"
 
 
 def _aligned(rows: list[dict[str, Any]]) -> list[str]:
@@ -163,12 +240,13 @@ def _studies(options: argparse.Namespace) -> int:
 def _builtin_row(name: str) -> dict[str, Any]:
     study = builtin_study(name)
     sizes = {size: study.sized(size).count for size in study.sizes}
-    counts = ", ".join(f"{size} {count} runs" for size, count in sizes.items())
+    counts = ", ".join(f"{size} {_runs(count)}" for size, count in sizes.items())
     return {"name": name, "summary": f"{study.title} ({counts})", "sizes": sizes, "claim": study.claim.to_dict()}
 
 
 def _stored_row(store: StudyStore) -> dict[str, Any]:
     study, progress = store.study(), store.progress()
     size = f", {study.size}" if study.size else ""
-    summary = f"{store.id}: {progress.state}, {progress.done} of {progress.total} runs{size}"
-    return {"name": study.name, "summary": summary, "id": store.id, "state": progress.state, "done": progress.done}
+    summary = f"{store.id}: {progress.state}, {_counted(progress)}{size}"
+    row = {"name": study.name, "summary": summary, "id": store.id, "state": progress.state}
+    return row | {"done": progress.done, "failed": progress.failed}

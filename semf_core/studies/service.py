@@ -28,8 +28,9 @@ from semf_core.studies.atlas import Atlas, atlas_of
 from semf_core.studies.background import start_in_background
 from semf_core.studies.best import Setting, best_settings
 from semf_core.studies.catalogue import builtin_names, builtin_sized, builtin_study
+from semf_core.studies.sharing import export_study, read_study
 from semf_core.studies.store import Progress, StudyStore
-from semf_core.studies.study import Study
+from semf_core.studies.study import Cell, Study
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
@@ -45,6 +46,16 @@ class StudyHandle:
     key: str = field(repr=False, default="")
 
 
+def _handle(store: StudyStore) -> StudyHandle:
+    """With a key for whoever asks first."""
+    key = ""
+    with locked(store.folder / "key.lock"):
+        if "key" not in store.notes():
+            key = new_id()
+            store.note("key", key_hash(key))
+    return StudyHandle(store.id, key)
+
+
 class Studies:
     """The studies below a home folder. Any number of threads and servers may use it."""
 
@@ -53,8 +64,8 @@ class Studies:
         self._may_write = may_write
         self._check_source = check_source or (lambda source: None)
         self._quota = Quota(home)
-        self._known: Recent[str, Study] = Recent(64)
-        self._tables: Recent[tuple[str, int], ResultTable] = Recent(16)
+        self._known: Recent[tuple[str, int], Study] = Recent(64)
+        self._tables: Recent[tuple[str, int, int], ResultTable] = Recent(16)
         self._shapes: Recent[DatasetSource, tuple[int, int]] = Recent(16)
         self._pictures: Recent[DatasetSource, tuple[int, int] | None] = Recent(16)
         self._lock = threading.Lock()
@@ -76,22 +87,46 @@ class Studies:
         self._may_write()
         self._quota.check()
         study = self.prepare(study)
-        store = StudyStore.create(study, self.home, lambda cell: self._check_source(cell.trial.model.dataset))
-        key = ""
-        with locked(store.folder / "key.lock"):
-            if "key" not in store.notes():
-                key = new_id()
-                store.note("key", key_hash(key))
+        study = self._shared(study)
+        store = StudyStore.create(study, self.home, self._check_cell)
+        handle = _handle(store)
         self._go(store)
-        return StudyHandle(store.id, key)
+        return handle
+
+    def export(self, study_id: str) -> bytes:
+        """The study with all its results so far as one file."""
+        return export_study(self._store(study_id))
+
+    def import_(self, data: bytes, name: str = "study") -> StudyHandle:
+        """Put the study of such a file here, beside and never among what was computed here; nothing is started."""
+        self._may_write()
+        self._quota.check(len(data))
+        shared = read_study(data, name)
+        self.prepare(shared.study)
+        return _handle(shared.stored(self.home, self._check_cell))
+
+    def _check_cell(self, cell: Cell) -> None:
+        self._check_source(cell.trial.model.dataset)
+
+    def _shared(self, study: Study) -> Study:
+        """A study that is a built-in one as all visitors see it: nobody gives it other words."""
+        if not self.exists(study.id):
+            return study
+        known = self.study(study.id)
+        if known.name in builtin_names() and known.size in builtin_study(known.name).sizes:
+            builtin = self.prepare(builtin_sized(known.name, known.size))
+            return builtin if builtin.id == study.id else study
+        return study
 
     def resume(self, study_id: str) -> None:
-        """Go on with what is not finished: after a pause, a cancellation or a crash."""
-        self._go(self._store(study_id))
+        """Go on with what is not finished, after a pause, a cancellation or a crash, and run again what failed."""
+        self._go(self._store(study_id), again=True)
 
-    def _go(self, store: StudyStore) -> None:
+    def _go(self, store: StudyStore, again: bool = False) -> None:
+        """Give runs whose worker died another chance, or `again` all that failed, and start what is open."""
         self._may_write()
         with self._lock:
+            store.retry(every=again)
             if store.progress().state != "finished":
                 start_in_background(store, self.home)
 
@@ -124,7 +159,8 @@ class Studies:
             return False
 
     def study(self, study_id: str) -> Study:
-        return self._known.get(study_id, self._store(study_id).study)
+        store = self._store(study_id)
+        return self._known.get((study_id, store.stamp()), store.study)
 
     def progress(self, study_id: str) -> Progress:
         return self._store(study_id).progress()
@@ -132,7 +168,8 @@ class Studies:
     def table(self, study_id: str) -> ResultTable:
         """All results so far; read again only when there are more of them."""
         store = self._store(study_id)
-        return self._tables.get((study_id, store.progress().done), lambda: store.table(self.study(study_id)))
+        key = (study_id, store.stamp(), store.progress().done)
+        return self._tables.get(key, lambda: store.table(self.study(study_id)))
 
     def failures(self, study_id: str) -> list[tuple[int, str]]:
         return self._store(study_id).failures()

@@ -26,9 +26,10 @@ from semf_core.runs.home import default_home
 from semf_core.runs.ids import checked_id
 from semf_core.studies.keeping import unpacked
 from semf_core.studies.study import Cell, Study
-from semf_core.studies.tables import ResultTable
+from semf_core.studies.tables import History, ResultTable
 
 Array = np.ndarray
+STUDY = "study.json"
 WAITING, CLAIMED, DONE, FAILED = range(4)
 SCHEMA = """
 CREATE TABLE cells (
@@ -87,33 +88,45 @@ class StudyStore:
     # -- making and finding ------------------------------------------------------------------
 
     @classmethod
-    def create(
-        cls, study: Study, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None
-    ) -> StudyStore:
-        """The folder of this study, made if it is not there yet and `check` refuses no cell. The id follows from the content."""
+    def create(cls, study: Study, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None) -> StudyStore:
+        """The folder of this study, made if it is not there yet and `check` refuses no cell.
+
+        The id follows from what is run and measured; words and views are always those of the study given last.
+        """
         study = study.ready()
-        root = (home or default_home()) / "studies"
+        store = cls.place(study, home)
+        root = store.folder.parent
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        store = cls(root / study.id)
         with locked(root / "create.lock"):
             if not store.exists():
-                store._make(study, check)
+                cls.make(store.folder, study, check)
+            elif store.writable and read_json(store.folder / STUDY) != (form := json.loads(json.dumps(study.to_dict()))):
+                write_json(store.folder / STUDY, form)  # the same runs with other words, names or views
         return store
 
-    def _make(self, study: Study, check: Callable[[Cell], object]) -> None:
+    @classmethod
+    def place(cls, study: Study, home: Path | None = None) -> StudyStore:
+        """Where the results of a study belong, whether anything is there or not."""
+        return cls((home or default_home()) / "studies" / study.id)
+
+    @classmethod
+    def make(cls, folder: Path, study: Study, check: Callable[[Cell], object]) -> StudyStore:
+        """A new folder for a study whose shares are counts."""
+        store = cls(folder)
         turns = np.empty(study.count, dtype=int)
         turns[study.run_order()] = np.arange(study.count)
         rows = []
         for cell in study.cells():
             check(cell)
             rows.append((cell.number, cell.id, int(turns[cell.number])))
-        (self.folder / "runners").mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._connection() as base:
+        (folder / "runners").mkdir(parents=True, exist_ok=True, mode=0o700)
+        with store._connection() as base:
             base.execute("PRAGMA journal_mode=WAL")
             base.executescript(SCHEMA)
             base.executemany("INSERT INTO cells (number, id, turn) VALUES (?, ?, ?)", rows)
             base.execute("INSERT INTO notes VALUES ('created', ?)", (repr(time.time()),))
-        write_json(self.folder / "study.json", study.to_dict())  # last: it says that the folder is complete
+        write_json(folder / STUDY, study.to_dict())  # last: it says that the folder is complete
+        return store
 
     @classmethod
     def find(cls, study_id: object, home: Path | None = None) -> StudyStore:
@@ -123,14 +136,18 @@ class StudyStore:
         return store
 
     def exists(self) -> bool:
-        return (self.folder / "study.json").exists()
+        return (self.folder / STUDY).exists()
 
     @property
     def id(self) -> str:
         return self.folder.name
 
     def study(self) -> Study:
-        return Study.from_dict(read_json(self.folder / "study.json"))
+        return Study.from_dict(read_json(self.folder / STUDY))
+
+    def stamp(self) -> int:
+        """Changes whenever the study is written, with other words or anew."""
+        return (self.folder / STUDY).stat().st_mtime_ns
 
     # -- connections -------------------------------------------------------------------------
 
@@ -234,10 +251,10 @@ class StudyStore:
                 new += count
         return new
 
-    def retry(self) -> int:
-        """Give cells another chance whose worker died; what failed by itself would fail again."""
+    def retry(self, every: bool = False) -> int:
+        """Give cells another chance whose worker died, or every failed one: what it lacked may be there by now."""
         with self._connection() as base:
-            return base.execute("UPDATE cells SET state=0, error=NULL WHERE state=3 AND lost=1").rowcount
+            return base.execute("UPDATE cells SET state=0, error=NULL WHERE state=3 AND (lost=1 OR ?)", (every,)).rowcount
 
     def ask(self, wish: str) -> None:
         """Tell whoever works on it to go on ("run"), to "pause" or to "cancel"."""
@@ -292,7 +309,7 @@ class StudyStore:
             columns[measure.key] = column
         done = np.zeros(study.count, dtype=bool)
         done[numbers] = True
-        return ResultTable(study.axes, study.measures, columns, done, self.components)
+        return ResultTable(study.axes, study.measures, columns, done, self.components, self.histories)
 
     def stamps(self) -> dict[int, str]:
         """For every finished cell when it was recorded: proof that it was not computed again."""
@@ -309,6 +326,16 @@ class StudyStore:
         with self._connection() as base:
             return base.execute("SELECT number, error FROM cells WHERE state=3 ORDER BY number LIMIT ?", (most,)).fetchall()
 
+    def finished(self) -> list[Finished]:
+        """Everything that has been recorded, as it was."""
+        columns = "number, result, seconds, error, lost, content"
+        with self._connection() as base:
+            rows = base.execute(f"SELECT {columns} FROM cells LEFT JOIN kept USING (number) WHERE state IN (2, 3)").fetchall()
+        return [
+            Finished(number, None if result is None else json.loads(result), seconds, error or "", bool(lost), content or "")
+            for number, result, seconds, error, lost, content in rows
+        ]
+
     def kept(self, numbers: Sequence[int] | None = None) -> dict[int, str]:
         """What was stored of the runs beside their numbers."""
         with self._connection() as base:
@@ -319,8 +346,14 @@ class StudyStore:
 
     def components(self, numbers: Sequence[int] | None = None) -> dict[int, Array]:
         """U of the cells (all, if none are named) that kept it."""
-        arrays = {n: unpacked(text) for n, text in sorted(self.kept(numbers).items())}
-        return {n: kept["U"].astype(float) for n, kept in arrays.items() if "U" in kept}
+        return {n: kept["U"].astype(float) for n, kept in self._arrays(numbers).items() if "U" in kept}
+
+    def histories(self, numbers: Sequence[int] | None = None) -> dict[int, History]:
+        """Thinned histories of the cells (all, if none are named) that kept them."""
+        return {n: kept for n, kept in self._arrays(numbers).items() if "iteration" in kept}
+
+    def _arrays(self, numbers: Sequence[int] | None) -> dict[int, dict[str, Array]]:
+        return {n: unpacked(text) for n, text in sorted(self.kept(numbers).items())}
 
     def created(self) -> float:
         return float(self.notes().get("created", 0))

@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -19,11 +19,15 @@ from semf_core.parameters import InvalidInput
 from semf_core.studies.axes import Axis, axis_from_dict, changed, fitting, preset_form
 from semf_core.studies.keeping import KEEPS
 from semf_core.studies.measures import Measure, measure_form, measures_from_form
+from semf_core.studies.standard_views import standard_views
 from semf_core.studies.trials import Trial, trial_id
 from semf_core.studies.views import View, views_from_form
 
 FIELDS = ("name", "title", "summary", "base", "axes", "measures", "views", "claim", "keep", "sizes", "size")
 MOST_CELLS = 200_000
+A_SIZE = 'an object like {"axes": {"seed": {"range": [0, 5]}}, "set": {"limits.max_iter": 100}}'
+COLUMNS = ("cell", "runs", "series", "low", "high")
+"""Columns that every table of results has."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,10 @@ class Claim:
     def from_dict(cls, form: object) -> Claim:
         if not isinstance(form, Mapping) or not set(form) <= {"source", "text", "values"}:
             raise InvalidInput("claim", "is an object with source, text and values")
-        return cls(str(form.get("source", "")), str(form.get("text", "")), tuple(form.get("values", ())))
+        values = form.get("values", [])
+        if not isinstance(values, list | tuple) or not all(_is_figure(v) for v in values):
+            raise InvalidInput("claim", 'its values are a list of objects like {"measure": "solved", "value": 0.8}')
+        return cls(_text(form, "source"), _text(form, "text"), tuple(values))
 
 
 @dataclass(frozen=True)
@@ -81,13 +88,15 @@ class Study:
         for name in names:
             if names.count(name) > 1:
                 raise InvalidInput("axes", f"two of them are called {name!r}; give one another name")
-            if name == "cell" or name in {m.key for m in self.measures}:
+            if name in COLUMNS or name in {m.key for m in self.measures}:
                 raise InvalidInput("axes", f"{name!r} is a column of the results; give the axis another name")
         for axis in self.axes[1:]:
             if "preset" in axis.paths:
                 raise InvalidInput(axis.name, "an axis of presets must be the first, because it replaces the whole model")
         for view in self.views:
             view.check(self.axes, self.measures)
+            if view.needs not in ("", *self.keep):
+                raise InvalidInput("views", f'{view.name} needs what runs kept; add "keep": ["{view.needs}"] to the study')
         if self.count > MOST_CELLS:
             raise InvalidInput("axes", f"make {self.count:,} cells; {MOST_CELLS:,} is the most")
 
@@ -213,24 +222,30 @@ class Study:
         for key in ("base", "axes", "measures"):
             if key not in form:
                 raise InvalidInput(key, "is missing from the study")
-        base, axes, sizes = form["base"], form["axes"], form.get("sizes", {})
-        if not isinstance(base, Mapping) or not isinstance(sizes, Mapping):
+        base, axes, sizes, keep = form["base"], form["axes"], form.get("sizes", {}), form.get("keep", [])
+        if not isinstance(base, Mapping):
             raise InvalidInput("base", "must be an object: a model, or a preset with what is changed in it")
-        if not isinstance(axes, Sequence) or isinstance(axes, str):
+        if not isinstance(sizes, Mapping):
+            raise InvalidInput("sizes", f"must be an object with sizes by name, each {A_SIZE}")
+        if not isinstance(axes, list | tuple):
             raise InvalidInput("axes", "must be a list")
-        keep = tuple(form.get("keep", ()))
-        if not set(keep) <= set(KEEPS):
-            raise InvalidInput("keep", f"can be {' and '.join(KEEPS)}")
+        if not isinstance(keep, list | tuple) or not all(k in KEEPS for k in keep):
+            raise InvalidInput("keep", f"must be a list of what is kept, which can be {' and '.join(KEEPS)}")
+        name, varied, measures = (
+            _text(form, "name") or "study",
+            tuple(map(axis_from_dict, axes)),
+            measures_from_form(form["measures"]),
+        )
         study = cls(
-            name=_text(form, "name") or "study",
-            title=_text(form, "title"),
+            name=name,
+            title=_text(form, "title") or name,
             base=base,
-            axes=tuple(axis_from_dict(axis) for axis in axes),
-            measures=measures_from_form(form["measures"]),
-            views=views_from_form(form.get("views", [])),
+            axes=varied,
+            measures=measures,
+            views=views_from_form(form.get("views", [])) or standard_views(varied, measures),
             summary=_text(form, "summary"),
             claim=Claim.from_dict(form.get("claim", {})),
-            keep=keep,
+            keep=tuple(keep),
             sizes=sizes,
             size=_text(form, "size"),
         )
@@ -250,12 +265,25 @@ def _where(axis: Axis) -> dict[str, Any]:
     return {"paths": list(axis.paths)} if len(axis.paths) > 1 else {"path": axis.paths[0]}
 
 
-def _axes_of(size: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    axes = size.get("axes", {})
-    if not set(size) <= {"axes", "set"} or not isinstance(axes, Mapping) or not isinstance(size.get("set", {}), Mapping):
-        example = '{"axes": {"seed": {"range": [0, 5]}}, "set": {"limits.max_iter": 100}}'
-        raise InvalidInput("sizes", f"a size is an object like {example}")
-    return list(axes.items())
+def _axes_of(size: object) -> list[tuple[str, Mapping[str, Any]]]:
+    if (
+        not isinstance(size, Mapping)
+        or not set(size) <= {"axes", "set"}
+        or not all(isinstance(v, Mapping) for v in size.values())
+    ):
+        raise InvalidInput("sizes", f"a size is {A_SIZE}")
+    axes = list(size.get("axes", {}).items())
+    if not all(isinstance(given, Mapping) for _, given in axes):
+        raise InvalidInput("sizes", f"a size is {A_SIZE}")
+    return axes
+
+
+def _is_figure(value: object) -> bool:
+    """Whether this is a figure that a paper reports."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("measure"), str):
+        return False
+    number = value.get("value")
+    return isinstance(number, int | float) and not isinstance(number, bool)
 
 
 def _text(form: Mapping[str, Any], key: str) -> str:

@@ -14,6 +14,8 @@ from semf_core.studies.axes import Axis
 from semf_core.studies.measures import Measure
 
 Array = np.ndarray
+History = Mapping[str, Array]
+"""Iterations, and the residuals after them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,8 @@ class ResultTable:
     """Which cells have a result."""
     components: Callable[[Sequence[int]], Mapping[int, Array]] = lambda numbers: {}
     """U of those of some cells that kept it: only some views ask for it."""
+    histories: Callable[[Sequence[int]], Mapping[int, History]] = lambda numbers: {}
+    """The histories of those that kept them."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -66,8 +66,8 @@ class Drawing:
     log: bool = False
     """Orders of magnitude matter: a logarithmic axis may be drawn."""
 
-    def rows(self) -> list[dict[str, Any]]:
-        """The same as a flat table."""
+    def rows(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The same as a flat table, with at most so many rows of each series."""
         if self.grid is not None:
             g = self.grid
             return [
@@ -85,8 +85,15 @@ class Drawing:
                 "runs": int(s.counts[i]),
             }
             for s in self.series
-            for i, x in enumerate(s.x)
+            for i, x in _spread(s.x, most)
         ]
+
+
+def _spread(labels: Sequence[str], most: int | None) -> list[tuple[int, str]]:
+    """Positions and labels, evenly thinned with the first and the last among them."""
+    count = len(labels)
+    places = range(count) if most is None or count <= most else np.linspace(0, count - 1, most).round().astype(int).tolist()
+    return [(i, labels[i]) for i in places]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +101,10 @@ class View(Parametrized):
     """A kind of figure with the names of the axes and of the measure it shows."""
 
     title: ClassVar[str] = ""
+    needs: ClassVar[str] = ""
+    """What the study has to keep of its runs."""
+    most_rows: ClassVar[int | None] = None
+    """Rows of each series that are enough to read; None: all."""
 
     measure: str = param("text", help="the measure that is drawn")
     x: str = param("text", help="the axis along the figure")
@@ -108,12 +119,18 @@ class View(Parametrized):
 
     def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
         """Refuse a view of what the study does not have."""
-        names, keys = [a.name for a in axes], [m.key for m in measures]
+        self.check_axes(axes)
+        keys = [m.key for m in measures]
+        if self.measure not in keys:
+            raise InvalidInput("views", f"{self.name} shows {self.measure!r}, but the study measures {', '.join(keys)}")
+
+    def check_axes(self, axes: Sequence[Axis]) -> None:
+        names = [a.name for a in axes]
         for name in self.axes():
             if name not in names:
                 raise InvalidInput("views", f"{self.name} shows the axis {name!r}, but the study has {', '.join(names)}")
-        if self.measure not in keys:
-            raise InvalidInput("views", f"{self.name} shows {self.measure!r}, but the study measures {', '.join(keys)}")
+            if self.axes().count(name) > 1:
+                raise InvalidInput("views", f"{self.name} shows the axis {name!r} twice; name another one, or leave it out")
 
     def draw(self, table: ResultTable) -> Drawing:
         raise NotImplementedError
@@ -280,6 +297,7 @@ class Stability(View):
     """
 
     name, title = "stability", "Stability of the components"
+    needs: ClassVar[str] = "factors"
 
     def draw(self, table: ResultTable) -> Drawing:
         errors = table.arranged(self.measure, (*self.split(), self.x))

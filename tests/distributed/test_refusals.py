@@ -1,5 +1,6 @@
 """What cannot be done on blocks of rows is said before the first iteration, mostly before anything is sent."""
 
+import gc
 import sys
 import threading
 
@@ -7,8 +8,10 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from semf_core.distributed import factorize_blocks
+from semf_core.distributed.connection import connect
 from semf_core.distributed.plans import ByColumns, ByRows, plan_for
 from semf_core.parameters import InvalidInput
 from semf_core.sets import SETS, Intersection, Nonnegative, Sparse, UnitNorm, combine
@@ -63,6 +66,7 @@ def test_rounds_of_projections_are_refused():
         ([np.ones(3)], {}, "block 0 must be a matrix"),
         ([np.array([["a", "b"]])], {}, "must hold real numbers"),
         (["nowhere.npy"], {}, "is not a .npy file"),
+        ([csr_array(np.eye(5))], {}, "block 0 is sparse"),
         (da.ones((6, 5), chunks=(3, 2)), {}, "rechunk"),
         (da.ones((6, 5, 2)), {}, "two dimensions"),
         (BLOCKS, {"mask": np.ones((6, 5))}, "mask: is not possible"),
@@ -91,6 +95,14 @@ def test_chunks_that_cannot_travel_are_refused():
     block = dask.delayed(lambda lock: np.ones((6, 5)))(threading.Lock())
     with pytest.raises(InvalidInput, match="let the workers open the files themselves"):
         factorize_blocks(da.from_delayed(block, (6, 5), float), 2)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "nonsense://here:1", "tcp://127.0.0.1:1"])
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_an_address_where_nobody_answers_is_refused_and_nothing_stays_open(address):
+    with pytest.raises(InvalidInput, match="check the address"):
+        connect(address, timeout=0.2)
+    gc.collect()
 
 
 def test_dask_is_asked_for_in_words(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 from semf_core.cli import main
 from semf_core.model import ModelSpec
-from semf_core.studies import Finished, StudyStore, builtin_names
+from semf_core.studies import Finished, Study, StudyStore, all_studies, builtin_names
 
 from .common import small, small_form
 
@@ -48,8 +48,37 @@ def test_what_was_finished_before_is_kept_unless_told(file, capsys):
 def test_failures_are_named(file, tmp_path, capsys):
     form = small_form(axes=[{"path": "data.samples", "values": [20, 2000]}], views=[])
     file.write_text(json.dumps(form), encoding="utf-8")
-    assert main(["study", str(file), "--workers", "1"]) == 0
-    assert "cell 1: samples: the data has 30 samples" in capsys.readouterr().out
+    assert main(["study", str(file), "--workers", "1"]) == 1
+    said = capsys.readouterr().out
+    assert "cell 1: samples: the data has 30 samples" in said and "(1 of 2 runs, 1 failed)" in said
+    assert main(["studies"]) == 0
+    assert "finished, 1 of 2 runs, 1 failed" in capsys.readouterr().out
+
+
+def test_what_failed_is_run_again_only_when_asked(file, capsys):
+    file.write_text(json.dumps(small_form(axes=[{"path": "seed", "range": [0, 2]}], views=[])), encoding="utf-8")
+    store = StudyStore.create(Study.from_json(file.read_text(encoding="utf-8")))
+    store.record([Finished(0, {"relative_error": 123.0}, 0.1), Finished(1, error="offline")])
+    assert main(["study", str(file)]) == 1
+    assert "cell 1: offline" in capsys.readouterr().out
+    assert main(["study", str(file), "--resume", "--workers", "1"]) == 0
+    table = store.table()
+    assert table.done.all() and table.columns["relative_error"][0] == 123.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cluster", "said"),
+    [
+        (["--data", "nowhere.npy"], "", "nowhere.npy"),
+        (["--workers", "0"], "", "must be in [1, 1024]"),
+        ([], "nonsense://here", "SEMF_DASK"),
+    ],
+)
+def test_what_would_stop_every_run_is_said_before_anything_is_created(file, capsys, monkeypatch, arguments, cluster, said):
+    monkeypatch.setenv("SEMF_DASK", cluster)
+    assert main(["study", str(file), "--quick", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert all_studies() == []
 
 
 def test_other_data(file, tmp_path, capsys):
@@ -65,13 +94,18 @@ def test_other_data(file, tmp_path, capsys):
     [
         (["no-such-study"], "built in are"),
         (["FILE", "--out", "/no/such/folder/x.csv"], "does not exist"),
-        (["FILE", "--workers", "0"], "must be in [1, 1024]"),
     ],
 )
 def test_mistakes_get_one_sentence(file, capsys, arguments, said):
     words = [str(file) if word == "FILE" else word for word in arguments]
     assert main(["study", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_text(file, capsys):
+    file.write_bytes(b"\xff\xfe{}")
+    assert main(["study", str(file)]) == 2
+    assert "UTF-8" in capsys.readouterr().err
 
 
 def test_listings(file, capsys):

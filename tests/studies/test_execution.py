@@ -69,6 +69,7 @@ def test_a_result_is_recorded_once(tmp_path):
     assert store.retry() == 0
     store.record([Finished(5, error="its worker died", lost=True)])
     assert store.retry() == 1 and store.progress().failed == 1
+    assert store.retry(every=True) == 1 and store.progress().failed == 0
 
 
 def test_a_killed_worker_loses_nothing(tmp_path):

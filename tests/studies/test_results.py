@@ -129,6 +129,27 @@ def test_the_atlas_of_a_real_study(tmp_path):
     assert stability.middle[1] == pytest.approx(np.mean(pairs) if pairs else np.nan, nan_ok=True)
 
 
+def test_histories_are_drawn_as_they_were_kept(tmp_path):
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "limits.max_iter", "values": [5, 300], "name": "length"}]
+    view = {"name": "histories", "measure": "residual_uv", "x": "rank"}
+    store = StudyStore.create(small(axes=axes, views=[view], keep=["history"]), tmp_path)
+    run_study(store, LocalExecutor(1, tmp_path))
+    table = store.table()
+    by_length = VIEWS.build(view | {"by": "length"}).draw(table)
+    assert [s.label for s in by_length.series] == ["5, rank 3", "5, rank 4", "300, rank 3", "300, rank 4"]
+    short, long = by_length.series[0], by_length.series[2]
+    kept = store.histories([0])[0]
+    assert short.numbers == (1, 2, 3, 4, 5) and by_length.log
+    np.testing.assert_array_equal(short.middle, kept["residual_uv"])
+    assert long.numbers[-1] == 300 and len(long.x) <= 200
+    assert len(by_length.rows()) > 4 * 5 and len(by_length.rows(6)) == 5 + 5 + 6 + 6
+    assert [row["iteration"] for row in by_length.rows(6)[10:16:5]] == ["1", "300"]
+    both = VIEWS.build(view).draw(table).series[0]  # the short run counts with its last value after it has ended
+    assert both.counts[-1] == 2
+    assert both.middle[-1] == pytest.approx((short.middle[-1] + long.middle[-1]) / 2)
+    assert VIEWS.build(view).draw(StudyStore.create(small(), tmp_path).table()).series[0].x == ()
+
+
 def test_one_standard_error_rule(tmp_path):
     means = {(2, 1): 0.5, (2, 2): 0.40, (3, 1): 0.31, (3, 2): 0.30, (4, 1): 0.302, (4, 2): 0.29}
     axes = [{"path": "rank", "values": [2, 3, 4]}, {"path": "y.0.k", "values": [1, 2]}, {"path": "data.seed", "range": [0, 4]}]
@@ -156,5 +177,33 @@ def test_best_settings_are_models_one_can_open(tmp_path):
     other = StudyStore.create(small(measures=["seconds"], views=[]), tmp_path)
     best = best_settings([store, other], most=2)
     assert len(best) == 2 and all(s.alpha0 == 1 and s.judged.runs == 3 for s in best)
+    assert {s.rank for s in best} == {3, 4}  # the fits of different ranks do not compare
     assert best[0].judged.value == pytest.approx(0.41)
+    assert best[0].x == "Unit norm" and best[0].y == "k-sparse (k 2)"
     assert ModelSpec.from_dict(best[0].to_dict()["spec"]) == best[0].spec
+
+
+def test_a_larger_model_is_not_better_because_it_fits_better(tmp_path):
+    axes = [{"path": "rank", "values": [2, 3]}, {"path": "seed", "range": [0, 2]}]
+
+    def values(cell):
+        return {"relative_error": 1 / cell.trial.model.rank, "held_out_error": float(cell.trial.model.rank)}
+
+    fits = filled(tmp_path, small(axes=axes, views=[], measures=["relative_error"]), values)
+    assert best_settings([fits]) == []
+    hidden = small(axes=axes, views=[], measures=["relative_error", "held_out_error"], base=BASE | {"data": {"held_out": 0.1}})
+    assert [s.rank for s in best_settings([filled(tmp_path, hidden, values)])] == [2, 3]
+
+
+def test_algorithms_with_options_of_their_own_compare(tmp_path):
+    axes = [
+        {"name": "algorithm", "path": "solver", "values": [{"name": "semf"}, {"name": "ksvd", "k": 2}]},
+        {"name": "k", "paths": ["y.0.k", "solver:ksvd.k"], "values": [[1, 1], [2, 2]]},
+    ]
+
+    def values(cell):
+        algorithm, k = cell.positions
+        return {"relative_error": 0.5 - 0.2 * k + 0.1 * algorithm}
+
+    store = filled(tmp_path, small(axes=axes, views=[], measures=["relative_error"]), values)
+    assert [s.labels for s in best_settings([store])] == [{"algorithm": "semf", "k": "2, 2"}, {"algorithm": "semf", "k": "1, 1"}]

@@ -1,5 +1,7 @@
 """Studies as pages use them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,9 @@ from semf_core.parameters import InvalidInput
 from semf_core.service import Service
 from semf_core.studies import Finished, StudyStore, builtin_names, builtin_study
 from semf_core.studies import background as background_module
+from semf_core.studies import service as service_module
 
-from .common import BASE, slow, small, wait_for
+from .common import BASE, slow, small, small_form, wait_for
 
 
 @pytest.fixture
@@ -37,6 +40,40 @@ def test_start_pause_resume_and_whose_key_counts(service):
     wait_for(lambda: studies.progress(handle.id).state == "cancelled")
     assert studies.table(handle.id).done[kept].all()
     background_module._STARTED[-1].wait()
+
+
+def test_failed_runs_get_another_chance(service, monkeypatch):
+    started = []
+    monkeypatch.setattr(service_module, "start_in_background", lambda store, home: started.append(store.id))
+    store = StudyStore.create(slow(3, max_iter=20), service.home)
+    lost = Finished(1, error="died", lost=True)
+    store.record([Finished(0, {"relative_error": 123.0}, 0.1), lost, Finished(2, error="offline")])
+    assert store.progress().state == "finished"
+    service.studies.start(slow(3, max_iter=20))
+    assert started == [store.id] and store.failures() == [(2, "offline")]
+    store.record([Finished(1, {"relative_error": 0.5}, 0.1)])
+    service.studies.start(slow(3, max_iter=20))
+    assert len(started) == 1  # what failed by itself waits until somebody asks
+    service.studies.resume(store.id)
+    progress = store.progress()
+    assert len(started) == 2 and (progress.done, progress.failed) == (2, 0)
+
+
+def test_words_and_views_are_those_given_last_except_of_shared_studies(service, monkeypatch):
+    monkeypatch.setattr(service_module, "start_in_background", lambda store, home: None)
+    studies = service.studies
+    handle = studies.start(small())
+    StudyStore.find(handle.id, service.home).record([Finished(0, {"relative_error": 0.3}, 0.1)])
+    assert studies.study(handle.id).title == "Small study" and len(studies.study(handle.id).views) == 1
+    labelled = [axis | {"labels": ["few", "more"]} if axis.get("path") == "rank" else axis for axis in small_form()["axes"]]
+    assert studies.table(handle.id).labels(0)["rank"] == "3"
+    assert studies.start(small(title="Better words", claim={"text": "Yes."}, axes=labelled)).id == handle.id
+    assert (studies.study(handle.id).title, studies.study(handle.id).claim.text) == ("Better words", "Yes.")
+    assert studies.table(handle.id).labels(0)["rank"] == "few" and studies.progress(handle.id).done == 1
+    shared = builtin_study("restart-atlas").sized("quick")
+    for study in (shared, dataclasses.replace(shared, title="Mine")):
+        handle = studies.start(study)
+    assert studies.study(handle.id).title == shared.title
 
 
 def test_the_background_process_outlives_the_server(tmp_path):

@@ -109,6 +109,9 @@ def test_bad_axes_are_refused_in_words(axis):
         {"views": [{"name": "curve", "measure": "nothing", "x": "rank"}]},
         {"views": [{"name": "rates", "measure": "relative_error", "x": "rank"}]},
         {"views": [{"name": "heat_map", "measure": "relative_error", "x": "rank"}]},
+        {"views": [{"name": "histories", "measure": "residual_xy", "x": "rank"}]},
+        {"views": [{"name": "histories", "measure": "relative_error", "x": "rank"}], "keep": ["history"]},
+        {"views": [{"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "rank"}]},
         {"measures": ["relative_error", "relative_error"]},
         {"measures": [{"name": "success", "of": "relative_error"}]},
         {"measures": []},
@@ -123,6 +126,82 @@ def test_bad_axes_are_refused_in_words(axis):
 def test_bad_studies_are_refused_in_words(changes):
     with pytest.raises(InvalidInput, match=r".+: .{10,}"):
         small(**changes)
+
+
+def places(form, path=()):
+    """Where something stands in a JSON value, at any depth."""
+    items = form.items() if isinstance(form, dict) else enumerate(form) if isinstance(form, list) else ()
+    for key, value in items:
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+def replaced(form, path, value):
+    """A copy with another value at one place."""
+    if not path:
+        return value
+    copy = dict(form) if isinstance(form, dict) else list(form)
+    copy[path[0]] = replaced(copy[path[0]], path[1:], value)
+    return copy
+
+
+def test_a_field_of_any_wrong_type_is_refused_in_words():
+    """Every place of a study that has all fields, with everything that does not belong there."""
+    sizes = {"quick": {"axes": {"seed": {"range": [0, 1]}}, "set": {"limits.max_iter": 5}}}
+    claim = {"source": "A paper", "text": "Works.", "values": [{"measure": "success", "value": 0.5, "rank": "3"}]}
+    algorithm = {
+        "name": "algorithm",
+        "paths": ["solver", "solver:semf.alpha0"],
+        "values": [[{"name": "semf"}, 1]],
+        "labels": ["a"],
+    }
+    preset_axis = {"path": "preset", "values": ["dictionary"]}
+    whole = small_form(keep=["factors"], claim=claim, sizes=sizes, summary="Text")
+    whole["axes"] = [preset_axis, *whole["axes"], algorithm]
+    refused = 0
+    for path in places(whole):
+        for wrong in (5, -1.5, True, None, "word", [], [5], [[5]], {}, {"a": 5}):
+            try:
+                study = Study.from_dict(replaced(whole, path, wrong))
+                study.cell(0)
+                json.dumps(study.to_dict())
+                assert len(study.id) == 22
+            except InvalidInput as refusal:
+                refused += 1
+                assert refusal.field and len(refusal.message) > 8
+    assert refused > 300
+
+
+@pytest.mark.parametrize("name", ["runs", "series", "low", "high", "cell"])
+def test_axes_are_not_called_as_columns_are(name):
+    with pytest.raises(InvalidInput, match="column of the results"):
+        small(axes=[{"name": name, "path": "seed", "range": [0, 2]}], views=[])
+
+
+def test_a_base_without_an_algorithm_has_the_usual_one():
+    base = {k: v for k, v in BASE.items() if k != "solver"}
+    study = small(base=base)
+    assert study.cell(11).trial.model.solver.alpha0 == 1
+    axes = [{"path": "solver:semf.alpha0", "values": [5.0]}]
+    assert small(base=base, axes=axes, views=[]).cell(0).trial.model.solver.alpha0 == 5
+
+
+def test_a_study_without_views_and_title_has_them():
+    axes = small_form()["axes"]
+    kinds = {
+        "heat_map": axes,
+        "curve": [axes[1], axes[2]],
+        "table": [axes[2]],
+    }
+    for kind, given in kinds.items():
+        form = {k: v for k, v in small_form(axes=given).items() if k not in ("views", "title")}
+        study = Study.from_dict(form)
+        assert study.title == "small" and study.views[0].name == kind and study.views[0].measure == "relative_error"
+        assert len(study.views) == 3
+    assert [v.name for v in Study.from_dict(form | {"axes": axes[:1], "views": []}).views] == ["curve", "rates", "curve"]
+    three = small(axes=[*axes, {"path": "y.0.k", "values": [1, 2]}], views=[])
+    assert three.views[0].axes() == ("rank", "penalty", "k")
+    assert small(axes=[], views=[]).views == ()
 
 
 def test_a_bad_value_names_its_cell():
