@@ -56,16 +56,25 @@ def _wait_for_sign(store: StudyStore, process: subprocess.Popen[bytes], seconds:
 
 
 def main(study_id: str) -> int:
-    """Wait for the turn, then work until the study is finished, paused or cancelled."""
+    """Wait for the turn, then work until the study is finished, paused or cancelled.
+
+    Somebody may ask to go on while this process is about to leave, and starts no other because of it: so it looks
+    once more after it has left.
+    """
     home = default_home()
     store = StudyStore.find(study_id, home)
     os.nice(NICENESS)
+    while True:
+        code = _once(store, home)
+        if code or store.progress().state != "interrupted":
+            return code
+
+
+def _once(store: StudyStore, home: Path) -> int:
     runner = store.announce(0)
     try:
         with (home / "studies" / "turn.lock").open("ab") as turn:
-            if not _turn_comes(turn.fileno(), store):
-                return 0
-            return _work(store, runner, home)
+            return _work(store, runner, home) if _turn_comes(turn.fileno(), store) else 0
     finally:
         runner.leave()
 

@@ -231,7 +231,10 @@ def _studies(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(rows, ensure_ascii=False))
     elif options.best:
-        print("\n".join(_aligned([{k: v for k, v in row.items() if k != "spec"} for row in rows])) or "nothing has been run yet")
+        print(
+            "\n".join(_aligned([{k: v for k, v in row.items() if k != "spec"} for row in rows]))
+            or "no study has results to compare yet"
+        )
     else:
         print("\n".join(f"{row['name']:<24}{row['summary']}" for row in rows))
     return 0

@@ -14,7 +14,7 @@ from semf_core.studies.axes import Axis
 from semf_core.studies.keeping import POINTS
 from semf_core.studies.measures import Measure
 from semf_core.studies.tables import History, ResultTable
-from semf_core.studies.views import VIEWS, Drawing, Series, View, quartiles
+from semf_core.studies.views import VIEWS, Drawing, Series, View
 
 Array = np.ndarray
 CURVES = {"residual_xy": "‖M − XY‖", "residual_uv": "‖M − UV‖"}
@@ -51,14 +51,13 @@ class Histories(View):
         return Drawing(self, f"Convergence of {curve}", "iteration", curve, tuple(series), log=True)
 
     def _line(self, label: str, kept: list[History]) -> Series:
-        last = max((int(history["iteration"][-1]) for history in kept), default=0)
-        at = np.unique(np.geomspace(1, last, POINTS).astype(int)) if kept else np.empty(0, dtype=int)
+        if not kept:
+            return Series(label, (), (), *(np.empty(0) for _ in range(4)))
+        last = max(int(history["iteration"][-1]) for history in kept)
+        at = np.unique(np.geomspace(1, last, POINTS).astype(int))
         values = np.array([_held(history["iteration"], history[self.measure], at) for history in kept])
-        points = [quartiles(column) for column in values.T] if kept else []
-        middle, low, high = (np.array([p[i] for p in points], dtype=float) for i in range(3))
-        counts = np.full(len(at), len(kept))
-        places = tuple(map(str, at)), tuple(map(float, at))
-        return Series(label, *places, _positive(middle), _positive(low), _positive(high), counts)
+        low, middle, high = (_positive(v) for v in np.percentile(values, (25, 50, 75), axis=0))
+        return Series(label, tuple(map(str, at)), tuple(map(float, at)), middle, low, high, np.full(len(at), len(kept)))
 
 
 def _held(iterations: Array, values: Array, at: Array) -> Array:

@@ -60,6 +60,7 @@ class SharedStudy:
                 with tempfile.TemporaryDirectory(prefix="arriving-", dir=home) as place:
                     store = StudyStore.make(Path(place) / self.id, self.study, check)
                     store.record(self.finished)
+                    store.ask("pause")  # it goes on when somebody asks for it
                     os.rename(store.folder, root / self.id)
         return StudyStore(root / self.id)
 

@@ -113,7 +113,7 @@ def test_listings(file, capsys):
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(builtin_names())
     assert main(["studies", "--best"]) == 0
-    assert "nothing has been run yet" in capsys.readouterr().out
+    assert "no study has results to compare yet" in capsys.readouterr().out
     StudyStore.create(small()).record([Finished(0, {"relative_error": 0.25}, 0.1)])
     assert main(["studies"]) == 0
     assert "1 of 12 runs" in capsys.readouterr().out

@@ -150,6 +150,24 @@ def test_two_processes_share_a_study(tmp_path):
     assert store.progress().done == 8 and {c for (c,) in rows(store, "claims")} == {1}
 
 
+def test_a_wish_to_go_on_in_the_last_moment_is_heard(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEMF_HOME", str(tmp_path))
+    monkeypatch.setattr(background_module.os, "nice", lambda niceness: niceness)
+    store = StudyStore.create(slow(1), tmp_path)
+    store.ask("run")
+    runs = []
+
+    def work(store, runner, home):
+        runs.append(runner.token)
+        store.record([Finished(0, error="offline") if len(runs) == 1 else Finished(0, {"relative_error": 0.1})])
+        store.retry(every=True)  # as `resume` does while this process still shows signs of life
+        return 0
+
+    monkeypatch.setattr(background_module, "_work", work)
+    assert background_module.main(store.id) == 0
+    assert len(set(runs)) == 2 and store.progress().done == 1
+
+
 def test_a_second_background_study_waits_for_its_turn(tmp_path):
     first, second = (StudyStore.create(slow(n), tmp_path) for n in (6, 2))
     start_in_background(first, tmp_path)

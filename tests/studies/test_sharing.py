@@ -60,7 +60,7 @@ def test_there_and_back(tmp_path):
     np.testing.assert_array_equal(again.components()[0], KEPT["U"])
     np.testing.assert_array_equal(again.histories()[0]["iteration"], [1, 5])
     progress = again.progress()
-    assert (progress.state, progress.done, progress.failed, progress.total) == ("new", 1, 2, 4)
+    assert (progress.state, progress.done, progress.failed, progress.total) == ("paused", 1, 2, 4)
     assert again.retry() == 1 and [path.name for path in (tmp_path / "there").iterdir()] == ["studies"]
 
 
