@@ -20,6 +20,8 @@ LAST = 1001
 """In a legend: traces have 1000 where nothing is said."""
 GROUP = 0.8
 """What the bars of one setting take of the place between it and the next."""
+MODES = {"table": "markers", "histories": "lines"}
+"""Settings of a table need not follow on one another, like seeds; the points of a history are too many to mark."""
 MANY_LABELS = 12
 LOG_SPAN = 50.0
 """Positive numbers that span more than this ratio get a logarithmic axis."""
@@ -31,7 +33,7 @@ def figure_of(drawing: Drawing, claim: Claim) -> go.Figure:
         return heat_map(drawing.grid, drawing)
     figure = go.Figure()
     bars = drawing.view.name in ("rates", "table", "needed") and not _many(drawing)
-    mode = "markers" if drawing.view.name == "table" else "lines+markers"
+    mode = MODES.get(drawing.view.name, "lines+markers")
     for number, series in enumerate(drawing.series):
         colour = COLOURS[number % len(COLOURS)]
         places = _on_bars(drawing, number) if bars else _places(series)

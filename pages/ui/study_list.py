@@ -8,10 +8,11 @@ import streamlit as st
 
 from pages.ui import session
 from pages.ui.params import note, plain, say_refusal
-from pages.ui.studying import STATES, open_study, source_words, start
+from pages.ui.studying import STATES, look_at, open_study, source_words, start
 from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.studies import Study, builtin_names, builtin_sized, builtin_study
+from semf_core.studies.sharing import SUFFIX
 
 ACROSS = 2
 SIZES = {"quick": "Quick", "full": "Full size"}
@@ -80,7 +81,6 @@ def own() -> None:
     mine = [one for one in reversed(session.runs()) if one not in shared and studies.exists(one)]
     if not mine:
         st.markdown("Studies that you start from your model, from JSON or on your data are listed here.")
-        return
     for study_id in mine:
         progress = studies.progress(study_id)
         with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -90,3 +90,12 @@ def own() -> None:
                 note(f"{STATES[progress.state]}: {progress.done} of {progress.total} runs{failed}")
             open_it = {"icon": ":material/monitoring:", "on_click": open_study, "args": (study_id,)}
             st.button("Open", key=f"own-{study_id}", **open_it)
+    if not get_service().read_only:
+        opened_file()
+
+
+def opened_file() -> None:
+    """A study that somebody has saved with its results."""
+    file = st.file_uploader("Open a study file", type=[SUFFIX.removeprefix(".")], key="study-file")
+    if file is not None and st.button("Open it", key="study-file-open", icon=":material/upload_file:"):
+        look_at(lambda: get_service().studies.import_(file.getvalue(), file.name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from pages.ui import presets, session, study_figures
@@ -15,6 +17,8 @@ from semf_core.service import get_service
 from semf_core.spelling import FIRST
 from semf_core.studies import Progress, Study
 from semf_core.studies.best import Setting
+from semf_core.studies.service import StudyHandle
+from semf_core.studies.sharing import SUFFIX
 from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import Drawing
 
@@ -68,8 +72,13 @@ def close_study() -> None:
 
 def start(study: Study) -> None:
     """Start a study, or go on with it, and look at it."""
+    look_at(lambda: get_service().studies.start(study))
+
+
+def look_at(make: Callable[[], StudyHandle]) -> None:
+    """Open the study that is made, or say why there is none."""
     try:
-        handle = get_service().studies.start(study)
+        handle = make()
     except InvalidInput as refusal:
         say_refusal(refusal)
         return
@@ -228,6 +237,9 @@ def export(study_id: str, study: Study) -> None:
         st.download_button("Results as CSV", csv, f"{study.name}.csv", "text/csv", icon=":material/download:", on_click="ignore")
         text = studies.as_json(study_id)
         st.download_button("Study as JSON", text, f"{study.name}.json", "application/json", on_click="ignore")
+        more = "One file with all results and kept factors; open it on any server, under Your studies."
+        whole, kind = lambda: studies.export(study_id), "application/zip"
+        st.download_button("Study with its results", whole, f"{study.name}{SUFFIX}", kind, on_click="ignore", help=more)
         counting = "Counted from 1; the column `cell` of the CSV counts from 0."
         number = st.number_input("Run number", FIRST, study.count - 1 + FIRST, width=160, key="study-cell", help=counting)
         if st.button("Open this run", icon=":material/play_arrow:", disabled=get_service().read_only):
@@ -245,7 +257,7 @@ def best() -> None:
     """The settings that did best, for each data set, with one click to open each in Model."""
     found = get_service().studies.best(session.runs())
     if not found:
-        st.markdown("No study has results yet.")
+        st.markdown("No study has results to compare yet.")
         return
     for number, setting in enumerate(found):
         with st.container(border=True):

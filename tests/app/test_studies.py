@@ -64,6 +64,21 @@ def test_studies_of_ones_own_are_found_again(service):
     assert page.title[0].value == "Small study"
 
 
+def test_a_study_file_is_opened_beside_what_was_computed_here(service):
+    mine = filled(service, small())
+    page = opened(**{"studies-part": "Your studies"})
+    name = "small.semf-study"
+    page.file_uploader(key="study-file").set_value((name, service.studies.export(mine.id), "application/zip")).run()
+    page.button(key="study-file-open").click().run()
+    assert not page.exception and page.title[0].value == "Small study"
+    (imported,) = page.session_state[session.RUNS]
+    assert imported != mine.id and service.studies.progress(imported).done == 12
+    page = opened(**{"studies-part": "Your studies"})
+    page.file_uploader(key="study-file").set_value((name, b"no study", "application/zip")).run()
+    page.button(key="study-file-open").click().run()
+    assert len(errors(page)) == 1 and not page.exception
+
+
 def test_studies_without_planted_data_run_on_the_data_in_use(service, monkeypatch):
     started = []
     monkeypatch.setattr(studies_service, "start_in_background", lambda store, home: started.append(store.study()))
