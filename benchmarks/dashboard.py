@@ -104,7 +104,7 @@ def play_rows(made: Studio, repeats: int) -> list[Row]:
         card.append(pressed_to_first(visitor))
         visitor.state_is("Finished")
         visitor.press("Reset")
-        visitor.state_is("Paused")
+        visitor.state_is("Ready")
         visitor.page.wait_for_function(f"{POINTS} === 0")
         visitor.page.wait_for_timeout(500)
         visitor.press("Play")

@@ -20,7 +20,7 @@ SHARE = 0.3
 """Of a short soak, how much counts as warm-up."""
 ITERATIONS = 20_000
 """Of one run, some 15 s of one core: then it is the turn of another, and its visitor starts it again."""
-ALIVE = ("Running", "Paused", "Queued", "Finished")
+ALIVE = ("Running", "Ready", "Paused", "Queued", "Finished")
 Present = Sequence[tuple[RunHandle, Visitor]]
 
 
@@ -46,7 +46,7 @@ def stroll(visitor: Visitor, turn: int) -> None:
     page = visitor.page
     if page.locator(".semf-state").inner_text().startswith("Finished"):
         visitor.press("Reset")
-        visitor.state_is("Paused")
+        visitor.state_is("Ready")
         visitor.press("Play")
     elif turn % 4 == 0:
         slide = "e => { e.value = e.max / 2; e.dispatchEvent(new Event('input')); }"
