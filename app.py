@@ -8,6 +8,14 @@ of a page would then miss the table.
 import streamlit as st
 
 from pages.ui.guard import on_script_error
+from pages.ui.protection import failure
 from pages.ui.server import lifespan, middleware, routes
 
-app = st.App("pages/main.py", routes=routes(), middleware=middleware(), lifespan=lifespan, on_script_error=on_script_error)
+app = st.App(
+    "pages/main.py",
+    routes=routes(),
+    middleware=middleware(),
+    lifespan=lifespan,
+    on_script_error=on_script_error,
+    exception_handlers={Exception: failure},
+)

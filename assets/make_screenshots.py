@@ -1,4 +1,4 @@
-"""Takes the README's pictures of Home, Model and Run into assets/screenshots: python assets/make_screenshots.py"""
+"""Takes the README's pictures of Home and of the workbench into assets/screenshots: python assets/make_screenshots.py"""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ FOLDER = ROOT / "assets" / "screenshots"
 LARGEST = 250_000
 SHOWN = "swimmer-groups-equal"
 """A preset whose run passes through several cases of Algorithm 2."""
-SCROLLED = 215
-"""Pixels: to the formulas and the constraints below them."""
 ALL_FOUND = "document.querySelector('.semf-badges')?.textContent.includes('17 of 17 parts found5 of 5 groups right')"
 
 
@@ -29,26 +27,36 @@ def home(made: Studio) -> Visitor:
     return visitor
 
 
-def model(made: Studio) -> Visitor:
-    """The demo's model, which a newcomer finds on the page: formulas and stacks of constraints."""
-    visitor = made.visitor("/model")
+def workbench(made: Studio) -> Visitor:
+    """A change and what it did: fewer pixels for each part of the digits."""
+    visitor = made.visitor()
     page = visitor.page
-    page.wait_for_selector(".katex-display")
-    page.wait_for_selector('[data-testid="stSkeleton"]', state="detached")
-    page.wait_for_timeout(4000)
-    page.mouse.move(720, 600)
-    page.mouse.wheel(0, SCROLLED)
-    page.wait_for_timeout(1000)
+    page.locator(".st-key-preset-digits-parts button").first.click()
+    at_rest(visitor)
+    field = page.get_by_label("k", exact=True).first
+    field.fill("8")
+    field.press("Enter")
+    page.wait_for_function("document.querySelector('.semf-line')?.textContent.includes('nonzeros')", timeout=90_000)
+    at_rest(visitor)
     return visitor
 
 
-def run(made: Studio) -> Visitor:
-    """A run with its curves, the cases of Algorithm 2 and all groups found, in the dark theme."""
+def groups(made: Studio) -> Visitor:
+    """Curves, the cases of Algorithm 2 and all groups found, in the dark theme."""
     visitor = made.visitor(scheme="dark")
     visitor.page.locator(f".st-key-preset-{SHOWN} button").first.click()
-    visitor.page.wait_for_url("**/run?run=*")
     finished(visitor)
     return visitor
+
+
+def at_rest(visitor: Visitor) -> None:
+    """Wait for the end of a run on the workbench, of its replay and of the page's script."""
+    page = visitor.page
+    page.wait_for_selector('.semf-live:not(.semf-compact)[data-drawn="yes"]')
+    page.wait_for_function("document.querySelector('.semf-state')?.textContent.startsWith('Finished')", timeout=90_000)
+    page.wait_for_selector('[data-testid="stSkeleton"]', state="detached")
+    page.mouse.move(700, 5)
+    page.wait_for_timeout(2000)
 
 
 def finished(visitor: Visitor) -> None:
@@ -77,8 +85,8 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with studio() as made:
         save(home(made), "home")
-        save(model(made), "model")
-        save(run(made), "run")
+        save(workbench(made), "workbench")
+        save(groups(made), "groups")
 
 
 if __name__ == "__main__":

@@ -123,7 +123,8 @@ class Studio:
     def visitor(self, address: str = "", script: str = "", scheme: str = "light") -> Visitor:
         """Open a page as somebody who has never been here; `script` runs in it from the beginning."""
         size = {"width": 1440, "height": 900}
-        context = self.browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+        # Playwright waits by `eval`, which the content security policy forbids.
+        context = self.browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)  # type: ignore[arg-type]
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
         if script:
@@ -161,5 +162,5 @@ def warm_up(made: Studio) -> None:
 def endless(max_iter: int = 5_000_000) -> ModelSpec:
     """The demo, but it goes on after it has converged, without kicks."""
     spec = preset(DEMO)
-    limits = dataclasses.replace(spec.limits, max_iter=max_iter, tol=0.0, kick=False)
+    limits = dataclasses.replace(spec.limits, max_iter=max_iter, restarts=1, tol=0.0, kick=False)
     return dataclasses.replace(spec, limits=limits, title="Endless Swimmer")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
-from benchmarks.common import WORKERS, Array, Row, in_processes, is_real, parser, print_table, stored_faces
-from semf_core import factorize, metrics
+from benchmarks.common import CBCL_RANK, WORKERS, Array, Row, cbcl, in_processes, is_real, parser, print_table
+from semf_core import factorize
 from semf_core.datasets import Swimmer
+from semf_core.mathematics import metrics
 from semf_core.solvers import (
     CSMF,
     LNMF,
@@ -27,7 +27,7 @@ from semf_core.solvers import (
     SparsenessNMF,
 )
 
-CBCL_SHAPE, CBCL_RANK, CBCL_ITERATIONS = (361, 2429), 49, 1000
+CBCL_ITERATIONS = 1000
 WITHIN = 0.02
 TREND_STARTS = 3
 GENTLE = {"rows": 100 / 361, "worst_rows": 50 / 361, "columns": 300 / 2429, "worst_columns": 100 / 2429}
@@ -101,12 +101,6 @@ def trends() -> list[Trend]:
     ]
 
 
-@cache
-def cbcl() -> tuple[Array, str]:
-    """The CBCL faces in [0, 1] where they are at hand, else a smooth matrix of the same size; and which it is."""
-    return stored_faces("cbcl_faces", "CBCL", CBCL_SHAPE, 80)
-
-
 def on_cbcl(task: tuple[dict[str, object], int, int]) -> tuple[float, float]:
     """Mean squared error per image and overlap of the components, in a worker."""
     described, iterations, seed = task
@@ -129,12 +123,12 @@ def on_swimmer(task: tuple[dict[str, object], int, int]) -> tuple[int, int, floa
 def error_rows(entries: Sequence[Error], measured: Sequence[tuple[float, float]], real: bool) -> list[Row]:
     rows = []
     for entry, (mse, aod) in zip(entries, measured, strict=True):
-        note = f"paper {entry.paper:g}, overlap {aod:.4f}"
+        note, paper = f"overlap {aod:.4f}", f"{entry.paper:g}"
         if entry.ours and real:
             met = abs(mse / entry.paper - 1) <= WITHIN
-            rows.append(Row(entry.title, f"{mse:.5f}", f"{entry.paper:g} ± {WITHIN:.0%}", met, f"overlap {aod:.4f}"))
+            rows.append(Row(entry.title, f"{mse:.5f}", f"{paper} ± {WITHIN:.0%}", met, note, paper))
         else:
-            rows.append(Row(entry.title, f"{mse:.5f}", note=note))
+            rows.append(Row(entry.title, f"{mse:.5f}", note=note, paper=paper))
     return rows
 
 
@@ -143,8 +137,8 @@ def trend_row(trend: Trend, overlaps: Array, real: bool) -> Row:
     values, spread = overlaps.mean(axis=1).tolist(), overlaps.std(axis=1).max()
     words, paper = (" → ".join(f"{v:.3f}" for v in row) for row in (values, trend.paper))
     falls = all(later <= earlier for earlier, later in pairwise(values))
-    note = f"paper {paper}; starts differ by ± {spread:.3f}"
-    return Row(trend.title, words, "falls" if real else "", falls if real else None, note)
+    note = f"starts differ by ± {spread:.3f}"
+    return Row(trend.title, words, "falls" if real else "", falls if real else None, note, paper)
 
 
 def faces(quick: bool) -> None:
@@ -155,7 +149,7 @@ def faces(quick: bool) -> None:
     outcomes = in_processes(on_cbcl, [(solver.to_dict(), iterations, seed) for solver, seed in tasks])
     centred = np.linalg.svd(M - M.mean(axis=1, keepdims=True), compute_uv=False)
     pca = float((centred[CBCL_RANK:] ** 2).sum()) / M.shape[1]
-    rows = [Row("PCA (centred)", f"{pca:.5f}", note="paper 0.60871"), *error_rows(entries, outcomes[: len(entries)], real)]
+    rows = [Row("PCA (centred)", f"{pca:.5f}", paper="0.60871"), *error_rows(entries, outcomes[: len(entries)], real)]
     remark += f" {CBCL_RANK} components, {iterations} iterations from one random start, {WORKERS} processes."
     print_table("CSMF, Table 7: mean squared error per image", rows, remark)
     overlaps = np.array([overlap for _, overlap in outcomes[len(entries) :]]).reshape(-1, starts)

@@ -1,4 +1,4 @@
-"""How quick, light and steady the dashboard is, seen from real Chromium: `python -m benchmarks.dashboard [--quick]`."""
+"""How quick, light and steady the dashboard is, seen from real Chromium: `python -m benchmarks.dashboard [--part PART]`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.browsing import DEMO, LIVE, POINTS, REFRESHES, Studio, Visitor, endless, studio
+from benchmarks.browsing import DEMO, LIVE, REFRESHES, Studio, Visitor, endless, studio
 from benchmarks.common import REPOSITORY, Row, at_least, at_most, parser, print_table
+from benchmarks.teaching import follow_rows, stage_rows
+from benchmarks.tuning import tuning_rows
 from semf_core.runs.folder import RunFolder
 from semf_core.service import RunHandle
 from tests.browser.conftest import make_run
@@ -25,7 +28,7 @@ window.semf = { frames: 0, dimmed: 0, missing: 0, moved: null, drawn: null, pres
   let start = null;
   const number = () => Number(document.querySelector(".semf-iteration")?.textContent.replace(/\\D/g, "") || 0);
   const points = () => document.querySelector(".semf-plot")?.data?.[1].x.length ?? 0;
-  // Where the pixels of the curve ‖M−UV‖ are on a canvas (Home, and Run until plotly.js is there): nothing else is blue.
+  // Where the pixels of the curve ‖M−UV‖ are on a canvas (Home; the workbench until plotly.js is there): nothing else is blue.
   const curve = (root) => {
     const canvas = root.querySelector("canvas");
     if (!canvas?.width) return "";
@@ -42,7 +45,8 @@ window.semf = { frames: 0, dimmed: 0, missing: 0, moved: null, drawn: null, pres
   };
   const opacity = (node) => (node ? Number(getComputedStyle(node).opacity) * opacity(node.parentElement) : 1);
   document.addEventListener("click", (event) => {
-    if (/(Play|Run)$/.test(event.target.closest("button")?.innerText.trim())) {
+    const button = event.target.closest("button");
+    if (/(Play|Run|Start again)$/.test(button?.ariaLabel ?? button?.innerText.trim())) {
       Object.assign(seen, { pressed: performance.now(), first: null });
     }
   }, true);
@@ -93,7 +97,7 @@ def home_rows(made: Studio, repeats: int) -> list[Row]:
 
 
 def play_rows(made: Studio, repeats: int) -> list[Row]:
-    """From a click on Play, and on a preset's card, to the first point of the curve."""
+    """From a click on Start again, and on a preset's card, to the first point of the curve."""
     card, play = [], []
     visitor = made.visitor(script=WATCH)
     for _ in range(repeats):
@@ -103,17 +107,14 @@ def play_rows(made: Studio, repeats: int) -> list[Row]:
         visitor.page.locator(f".st-key-preset-{DEMO} button").first.click()
         card.append(pressed_to_first(visitor))
         visitor.state_is("Finished")
-        visitor.press("Reset")
-        visitor.state_is("Ready")
-        visitor.page.wait_for_function(f"{POINTS} === 0")
         visitor.page.wait_for_timeout(500)
-        visitor.press("Play")
+        visitor.press("Start again")
         play.append(pressed_to_first(visitor))
     visitor.close()
     note = f"median of {repeats}, best {{:.2f}}"
     return [
-        at_most("Play pressed → first frame, s", median(play), 0.5, form="{:.2f}", note=note.format(min(play))),
-        Row("card pressed on Home → first frame on Run, s", f"{median(card):.2f}", note=note.format(min(card))),
+        at_most("Start again pressed → first frame, s", median(play), 0.5, form="{:.2f}", note=note.format(min(play))),
+        Row("card pressed on Home → first frame on the workbench, s", f"{median(card):.2f}", note=note.format(min(card))),
     ]
 
 
@@ -127,7 +128,7 @@ def pressed_to_first(visitor: Visitor) -> float:
 
 def watched(made: Studio, run: RunHandle, script: str = "") -> Visitor:
     """The owner's page of a run."""
-    visitor = made.visitor(f"/run?run={run.id}&key={run.key}", script)
+    visitor = made.visitor(f"/workbench?run={run.id}#key={run.key}", script)
     visitor.page.wait_for_selector(LIVE)
     return visitor
 
@@ -267,9 +268,9 @@ def watched_rate(made: Studio, viewers: int, seconds: float) -> float:
     present += [watched(made, run) for _ in range(viewers - 1)]
     present[0].page.wait_for_timeout(1500)
     folder = RunFolder(Path(made.server.home) / "runs" / run.id)
-    first, began = folder.row_count(), time.perf_counter()
+    first, began = folder.iterations(), time.perf_counter()
     present[0].page.wait_for_timeout(1000 * seconds)
-    rate = (folder.row_count() - first) / (time.perf_counter() - began)
+    rate = (folder.iterations() - first) / (time.perf_counter() - began)
     present[0].press("Stop")
     present[0].state_is("Stopped")
     for visitor in present:
@@ -278,15 +279,25 @@ def watched_rate(made: Studio, viewers: int, seconds: float) -> float:
 
 
 def main(argv: list[str] | None = None) -> None:
-    chosen = parser(__doc__).parse_args(argv)
-    quick = chosen.quick
+    options = parser(__doc__)
+    options.add_argument("--part", choices=list(PARTS), help="only this part")
+    chosen = options.parse_args(argv)
     before = os.getloadavg()[0]
+    remark = f"Server, workers and Chromium (software rendering) share {os.cpu_count()} cores; load before: {before:.1f}."
     with studio() as made:
-        rows = [*home_rows(made, 2 if quick else 7), *play_rows(made, 2 if quick else 7)]
-        remark = f"Server, workers and Chromium (software rendering) share {os.cpu_count()} cores; load before: {before:.1f}."
-        print_table("Dashboard: how quick", rows, remark)
-        print_table("Dashboard: a running Swimmer with one viewer", live_rows(made, 2 if quick else 5))
-        print_table("Dashboard: what viewers cost a run", speed_rows(made, 1 if quick else 5, 4.0 if quick else 10.0))
+        for part in [chosen.part] if chosen.part else PARTS:
+            title, rows = PARTS[part]
+            print_table(f"Dashboard: {title}", rows(made, chosen.quick), remark)
+
+
+PARTS: dict[str, tuple[str, Callable[[Studio, bool], list[Row]]]] = {
+    "quick": ("how quick", lambda made, few: [*home_rows(made, 2 if few else 7), *play_rows(made, 2 if few else 7)]),
+    "tuning": ("tuning on the workbench", lambda made, few: tuning_rows(made, 2 if few else 5)),
+    "lesson": ("stages of a lesson", lambda made, few: stage_rows(made, 2 if few else 5)),
+    "follow": ("a lecturer whom forty follow", lambda made, few: follow_rows(made, 12 if few else 30)),
+    "live": ("a running Swimmer with one viewer", lambda made, few: live_rows(made, 2 if few else 5)),
+    "viewers": ("what viewers cost a run", lambda made, few: speed_rows(made, 1 if few else 3, 4.0 if few else 10.0)),
+}
 
 
 if __name__ == "__main__":

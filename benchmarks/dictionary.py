@@ -14,14 +14,15 @@ import numpy as np
 
 from benchmarks.common import REPOSITORY, Array, Row, at_least, at_most, best_alternating, in_processes, parser, print_table
 from benchmarks.rivals import run_peer
-from semf_core import factorize, metrics
+from semf_core import factorize
+from semf_core.common.threads import blas_threads
 from semf_core.datasets import NoisyDictionary, Patches
-from semf_core.problem import make_problem
-from semf_core.result import Result
+from semf_core.factorization.problem import make_problem
+from semf_core.factorization.result import Result
+from semf_core.mathematics import metrics
 from semf_core.sets import Sparse, UnitNorm
 from semf_core.solvers import KSVD, Limits, OnlineDictionary, Run
 from semf_core.solvers.omp import batch_omp
-from semf_core.threads import blas_threads
 
 ATOMS = 50
 FIRST_SEED = 200
@@ -54,11 +55,10 @@ class Outcome:
 
 
 def solve(M: Array, algorithm: str, k: int, seed: int) -> Result:
-    """SeMF with 500 iterations, as in the paper, and an ε that takes a stall for one; K-SVD with at most 200."""
+    """SeMF with its default settings and 500 iterations, as in the paper; K-SVD with at most 200."""
     if algorithm == "ksvd":
         return factorize(M, ATOMS, solver=KSVD(k=k), max_iter=200, seed=seed)
-    penalties: dict[str, Any] = {"alpha0": 0.1, "beta0": 0.01, "epsilon": 0.04}
-    return factorize(M, ATOMS, [UnitNorm()], [Sparse(k)], start="normal", max_iter=500, seed=seed, **penalties)
+    return factorize(M, ATOMS, [UnitNorm()], [Sparse(k)], max_iter=500, seed=seed)
 
 
 def tried(trial: Trial) -> Outcome:

@@ -20,13 +20,13 @@ import distributed
 import numpy as np
 
 from benchmarks.common import Array, Row, at_least, at_most, parser, print_table
+from semf_core.common.threads import blas_threads
 from semf_core.distributed import BlockResult, factorize_blocks
 from semf_core.distributed.columns import BINS
-from semf_core.problem import make_problem
-from semf_core.result import make_result
+from semf_core.factorization.problem import make_problem
+from semf_core.factorization.result import make_result
 from semf_core.sets import Nonnegative, Sparse, StructureSet, UnitNorm
 from semf_core.solvers import ADMM, Limits, Run
-from semf_core.threads import blas_threads
 
 WORKERS = 2
 RANK = 20

@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.common import at_most, parser, print_table
-from semf_core.problem import make_problem
+from semf_core.common.threads import blas_threads
+from semf_core.factorization.problem import make_problem
 from semf_core.sets import Nonnegative
 from semf_core.solvers import ADMM, Limits, Run
-from semf_core.threads import blas_threads
 
 RANK = 20
 EXTRA_MEGABYTES = 300.0

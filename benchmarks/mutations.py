@@ -26,17 +26,17 @@ def mutated(members: Members, seed: int) -> bytes:
     """A file made from a good one by one to three changes; the seed decides which."""
     rng = random.Random(seed)
     if rng.random() < 0.3:
-        return _damaged(packed(members), rng)
+        return damaged(packed(members), rng)
     changed = dict(members)
     for _ in range(rng.choice((1, 1, 2, 3))):
         change, ending = rng.choice(CHANGES)
         whole = [name for name in changed if changed[name] is members.get(name) and name.endswith(ending)]
         change(changed, rng.choice(whole), rng)
     data = packed(changed)
-    return _damaged(data, rng) if rng.random() < 0.05 else data
+    return damaged(data, rng) if rng.random() < 0.05 else data
 
 
-def _damaged(data: bytes, rng: random.Random) -> bytes:
+def damaged(data: bytes, rng: random.Random) -> bytes:
     """Bytes flipped, cut off, repeated or exchanged."""
     broken = bytearray(data)
     way = rng.randrange(4)
@@ -54,7 +54,7 @@ def _damaged(data: bytes, rng: random.Random) -> bytes:
     return bytes(broken)
 
 
-def _change_json(members: Members, name: str, rng: random.Random) -> None:
+def change_json(members: Members, name: str, rng: random.Random) -> None:
     """Another value somewhere in a JSON member."""
     value = json.loads(members[name])
     holder, key = _somewhere(value, rng)
@@ -95,7 +95,7 @@ def _change_array(members: Members, name: str, rng: random.Random) -> None:
 
 
 def _change_bytes(members: Members, name: str, rng: random.Random) -> None:
-    members[name] = rng.randbytes(rng.randrange(300)) if rng.random() < 0.5 else _damaged(members[name] + b" ", rng)
+    members[name] = rng.randbytes(rng.randrange(300)) if rng.random() < 0.5 else damaged(members[name] + b" ", rng)
 
 
 def _drop(members: Members, name: str, rng: random.Random) -> None:
@@ -109,6 +109,6 @@ def _add(members: Members, name: str, rng: random.Random) -> None:
 
 
 CHANGES: tuple[tuple[Callable[[Members, str, random.Random], None], str], ...] = (
-    *[(_change_json, ".json")] * 3, *[(_change_array, ".npy")] * 3, (_change_bytes, ""), (_drop, ""), (_add, ""),
+    *[(change_json, ".json")] * 3, *[(_change_array, ".npy")] * 3, (_change_bytes, ""), (_drop, ""), (_add, ""),
 )  # fmt: skip
 """What may be changed, and how the name of the member must end; no member is changed twice."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from benchmarks.common import ORL_RANK, Array, Row, at_least, at_most, is_real, orl, parser, print_table
 from semf_core import factorize
+from semf_core.common.threads import blas_threads
 from semf_core.sets import Nonnegative, Sparse
-from semf_core.threads import blas_threads
 
 CPU_SECONDS = 20.0
 
@@ -23,7 +23,7 @@ class Goal:
     paper: float
 
 
-GOALS = (Goal(0.33, 15.05, 14.973), Goal(0.25, 14.90, 14.858), Goal(0.10, 14.33, 14.291))
+GOALS = (Goal(0.33, 15.09, 14.973), Goal(0.25, 14.95, 14.858), Goal(0.10, 14.37, 14.291))
 
 
 def rows_of(M: Array, goal: Goal, scored: bool, iterations: int) -> list[Row]:
@@ -34,18 +34,15 @@ def rows_of(M: Array, goal: Goal, scored: bool, iterations: int) -> list[Row]:
         X=[Nonnegative(), Sparse(round(goal.share * len(M)))],
         Y=[Nonnegative()],
         seed=0,
-        alpha0=0.1,
-        beta0=0.1,
         max_iter=iterations,
-        polish=25,
     )
     seconds = time.process_time() - began
     what = f"{goal.share:.0%} nonzeros: SNR of UV in dB"
     feasible = "feasible" if result.certificate.feasible else "NOT feasible"
-    note = f"{feasible}; XY {result.snr_db_xy:.3f}, the paper's XY {goal.paper:.3f}; {result.iterations} iterations"
-    score = Row(what, f"{result.snr_db:.3f}", note=note)
+    note, paper = f"{feasible}; XY {result.snr_db_xy:.3f}; {result.iterations} iterations", f"XY {goal.paper:.3f}"
+    score = Row(what, f"{result.snr_db:.3f}", note=note, paper=paper)
     if scored:
-        score = at_least(what, result.snr_db, goal.decibels, form="{:.3f}", note=note)
+        score = at_least(what, result.snr_db, goal.decibels, form="{:.3f}", note=note, paper=paper)
     return [score, at_most("   seconds of one core", seconds, CPU_SECONDS, form="{:.1f}")]
 
 
@@ -53,10 +50,10 @@ def main(argv: list[str] | None = None) -> None:
     quick = parser(__doc__).parse_args(argv).quick
     M, remark = orl()
     scored = is_real(remark) and not quick
-    iterations = 60 if quick else 500
+    iterations = 60 if quick else 1000
     with blas_threads(1):
         rows = [row for goal in GOALS for row in rows_of(M, goal, scored, iterations)]
-    remark += f" At most {iterations} iterations and 25 sweeps, α₀ = β₀ = 0.1‖M‖, seed 0, 1 BLAS thread."
+    remark += f" At most {iterations} iterations, default settings, seed 0, 1 BLAS thread."
     print_table("ORL, rank 25: at most so many nonzeros in each column", rows, remark)
 
 

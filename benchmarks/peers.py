@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from semf_core.metrics import hoyer_sparseness
+from semf_core.mathematics.metrics import hoyer_sparseness
 from semf_core.sets.kernels import clip_nonnegative, keep_largest_nonnegative
 
 Array = np.ndarray

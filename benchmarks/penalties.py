@@ -16,7 +16,7 @@ from semf_core.studies import ResultTable, Study, builtin_study
 
 RATE = 80.0
 """Per cent of the runs that should end exact."""
-REMARKS = {"adaptive": "as the preset has it", "adaptive, as printed": "ε = 5e-4, no kick"}
+REMARKS = {"adaptive": "as the preset has it"}
 
 
 def study(first: int, instances: int, max_iter: int) -> Study:

@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks.common import ORL_RANK, Array, Row, orl, parser, print_table
 from benchmarks.rivals import compared, run_peer, start_factors
 from semf_core import factorize
+from semf_core.common.threads import blas_threads
 from semf_core.solvers import MixedNormNMF
-from semf_core.threads import blas_threads
 
 SPARSENESS = 0.6
 ITERATIONS, PEER_ITERATIONS = 40, 200

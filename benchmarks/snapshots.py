@@ -16,20 +16,20 @@ from pathlib import Path
 
 from benchmarks.common import REPOSITORY, Row, at_least, at_most, parser, print_table, seconds_of
 from benchmarks.mutations import mutated
+from semf_core.common.parameters import InvalidInput
+from semf_core.common.threads import blas_threads
 from semf_core.datasets import DATASETS, Dataset
 from semf_core.model import ModelSpec, preset
-from semf_core.parameters import InvalidInput
 from semf_core.runs.folder import RunFolder
 from semf_core.service import Service
 from semf_core.snapshots.content import Content
 from semf_core.snapshots.format import read_snapshot, snapshot_bytes
-from semf_core.snapshots.gathering import Story, gather
+from semf_core.snapshots.from_run import Story, from_run
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from semf_core.snapshots.reproduce import reproduce
 from semf_core.snapshots.store import SnapshotStore
 from semf_core.solvers import Limits
-from semf_core.threads import blas_threads
 
 GALLERY = """
 import sys, time
@@ -67,7 +67,7 @@ def swimmer_rows(place: Path) -> list[Row]:
         frames = len(service.keyframes(saved[0].id))
     finally:
         service.close()
-    content = gather(*_recorded(place / "again", spec.limits.max_iter), Label("Swimmer"), Story(0.0))
+    content = from_run(*_recorded(place / "again", spec.limits.max_iter), Label("Swimmer"), Story(0.0))
     work = f"{frames} keyframes, {busy:.2g} s of the processor"
     rows = [
         at_most("Swimmer, 2000 iterations: seconds to save", seconds, 0.5, note=work),
@@ -93,7 +93,7 @@ def small_content(place: Path) -> Content:
     place.mkdir()
     data = DATASETS.parse("sparse_codes:rows=8,atoms=10,samples=30,nonzeros=2")
     session = record(ModelSpec(data, 5, limits=Limits(max_iter=40, tol=0, polish=2)), RunFolder(place))
-    return gather(RunFolder(place), session.dataset, Label("Small", "a, b", "note"), Story(0.0), include_data=True)
+    return from_run(RunFolder(place), session.dataset, Label("Small", "a, b", "note"), Story(0.0), include_data=True)
 
 
 def gallery_row(place: Path, content: Content, count: int) -> Row:

@@ -47,7 +47,7 @@ def efficiency(seeds: int, home: Path) -> Row:
     """Ideal is (cells × mean time of a cell that runs beside others) / workers: what the machine gives to both counts."""
     store = StudyStore.create(swimmer(seeds), home)
     wall = seconds_of(lambda: run_study(store, LocalExecutor(WORKERS, home)))
-    computing = sum(store.cell_seconds())
+    computing = sum(cell.seconds for cell in store.finished() if cell.values is not None)
     note = f"{computing:.1f} s of computing in {wall:.1f} s with {WORKERS} workers, process start included"
     return at_least(f"{seeds} Swimmer runs: efficiency", computing / (WORKERS * wall), EFFICIENCY, form="{:.2f}", note=note)
 

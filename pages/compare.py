@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from pages.ui import comparing, memory
+from pages.ui import comparing
 from pages.ui.compare_difference import difference
 from pages.ui.compare_feed import reader
 from pages.ui.guard import guarded
-from pages.ui.live import compare_view
+from pages.ui.live import compare_view, presenter
 from semf_core.service import get_service
 
 REFRESH_SECONDS = 2.0
@@ -22,6 +22,7 @@ with guarded():
         moving = any(status.moving for status in get_service().list_runs(run_ids))
         if not reader().same_data(run_ids):
             st.info("These runs have different data: compare their shapes, not their errors.", icon=":material/info:")
+        presenter("compare")
         compare_view(run_ids, moving)
         st.subheader("Scores", anchor=False)
         st.fragment(comparing.table, run_every=REFRESH_SECONDS if moving else None)(run_ids)
@@ -29,4 +30,3 @@ with guarded():
             difference(run_ids)
         with st.expander("Keep the table and the figure", icon=":material/download:"):
             comparing.files(run_ids)
-    memory.sync()

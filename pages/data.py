@@ -4,17 +4,24 @@ import streamlit as st
 
 from pages.ui import choosing, params, session
 from pages.ui.guard import guarded
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 
-WAYS = {"built-in": choosing.built_in, "upload": choosing.uploaded}
-WORDS = {"built-in": ":material/database: Built-in data", "upload": ":material/upload: Upload"}
+WAYS = {"built-in": choosing.built_in, "upload": choosing.uploaded, "earlier": choosing.earlier}
+WORDS = {
+    "built-in": ":material/database: Built-in data",
+    "upload": ":material/upload: Upload",
+    "earlier": ":material/history: Earlier uploads",
+}
 
 with guarded():
     st.title("Data", anchor=False)
     st.markdown("One column is one sample. Look at the data first, then say what its factors should look like.")
+    asked = st.query_params.pop("way", None)  # a link to one of the ways; afterwards the visitor chooses
+    if asked in WAYS:
+        st.session_state["data.way"] = asked
     way = st.segmented_control(
-        "Where the data comes from", list(WAYS), format_func=WORDS.get, default="built-in", key="data.way", required=True,
-        persist_state="session",
+        "Where the data comes from", list(WAYS), format_func=params.shown_as(WORDS), default="built-in", key="data.way",
+        required=True, persist_state="session",
     )  # fmt: skip
     candidate = WAYS[way or "built-in"]()
     if candidate is not None:
@@ -22,9 +29,10 @@ with guarded():
             take = st.button("Use this data", type="primary", icon=":material/arrow_forward:", key="data.use")
             if candidate.source is not None and candidate.source == session.source():
                 params.note("This is the data in use.")
-        if take:
-            try:
+        try:
+            if take:
                 choosing.use(candidate)
-            except InvalidInput as error:
-                params.say_refusal(error)
-        choosing.describe(candidate)
+            else:
+                choosing.describe(candidate)
+        except InvalidInput as error:
+            params.say_refusal(error)

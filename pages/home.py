@@ -5,7 +5,7 @@ import streamlit as st
 from pages.ui import presets
 from pages.ui.guard import guarded
 from pages.ui.live import live_view
-from pages.ui.places import go
+from pages.ui.places import go, link
 from semf_core.service import get_service
 
 DEMO = "swimmer-groups"
@@ -17,6 +17,7 @@ with guarded():
         "You say what the parts must look like: sparse, nonnegative, one of each group. "
         "Then you watch the factorization find them."
     )
+    link("data", "Bring your own file", way="upload")
     service = get_service()
     demo = service.demo_run(DEMO)
     with st.container(border=True):
@@ -26,5 +27,5 @@ with guarded():
         else:
             live_view(service.status(demo), compact=True, autoplay=True, key="home-live")
             if st.button("Open this run", icon=":material/open_in_full:"):
-                go("run", run=demo)
+                go("workbench", run=demo)
     presets.cards()

@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from pages.ui import gallery, memory, shelf
+from pages.ui import gallery, snapshot_views
 from pages.ui.guard import guarded
 
 with guarded():
-    snapshot_id = shelf.chosen()
+    snapshot_id = snapshot_views.chosen()
     if snapshot_id is None:
         st.title("Snapshots", anchor=False)
         gallery.show()
     else:
-        shelf.show(snapshot_id)
-    memory.sync()
+        snapshot_views.show(snapshot_id)

@@ -2,12 +2,14 @@
 
 import streamlit as st
 
-from pages.ui import memory, study_building, study_list, studying
+from pages.ui import study_building, study_list, studying
 from pages.ui.guard import guarded
+from pages.ui.live import presenter
 
 with guarded():
     study_id = studying.chosen()
     if study_id is not None:
+        presenter("studies")
         studying.detail(study_id)
     else:
         st.title("Studies", anchor=False)
@@ -24,5 +26,4 @@ with guarded():
         chosen = st.segmented_control(
             "Show", list(parts), default=next(iter(parts)), label_visibility="collapsed", key="studies-part"
         )
-        parts.get(chosen, study_list.cards)()
-    memory.sync()
+        parts.get(chosen or "", study_list.cards)()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from semf_core import InvalidInput, ScaleAmbiguityWarning, factorize
+from semf_core.datasets import Axes, Axis, Dataset
 from semf_core.sets import Box, EqualNonzeros, GroupSparse, L1Ball, Nonnegative, NormBall, Sparse, UnitNorm
 
 M = np.random.default_rng(0).random((12, 15))
@@ -35,7 +36,7 @@ def test_result_carries_factors_history_and_certificate():
 
 
 def test_certificate_tells_when_a_constraint_does_not_hold():
-    from semf_core.result import certify
+    from semf_core.factorization.result import certify
     from semf_core.sets import combine
 
     U, V = -np.ones((4, 2)), np.ones((2, 3))
@@ -134,3 +135,13 @@ def test_a_bound_on_one_factor_alone_is_warned_about(X, Y, warned):
 def test_all_zero_data_factorizes_to_zero():
     result = factorize(np.zeros((4, 5)), 2, [Nonnegative()], [Nonnegative()], max_iter=20)
     assert result.residual_uv == 0 and not (result.U @ result.V).any()
+
+
+def test_a_result_prints_a_summary_and_draws_its_components():
+    axes = Axes(Axis("λ", "nm", values=np.arange(4.0)), Axis(names=tuple("<bc")))
+    data = Dataset(np.abs(np.sin(np.arange(12.0))).reshape(4, 3), axes=axes)
+    result = factorize(data, 2, X=[Nonnegative()], Y=[Nonnegative()], max_iter=10)
+    text = repr(result)
+    assert "M (4 × 3) ≈ U (4 × 2) · V (2 × 3)" in text and "feasible        yes" in text and "array" not in text
+    page = result._repr_html_()
+    assert "strongest at" in page and "&lt;" in page and page.count("data:image/svg+xml") == page.count("<article") == 2

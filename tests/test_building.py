@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import sparse
 
-from semf_core import summary
-from semf_core.datasets import Dataset, Swimmer
-from semf_core.drafts import draft_set, misfit, vector_length
-from semf_core.parameters import InvalidInput, Param, params_of
-from semf_core.preview import preview_projection
-from semf_core.sets import SETS, Box, Nonnegative, Sparse, combine
-from semf_core.spelling import equal_blocks, spell
-from semf_core.summary import facts, image_shapes, spectrum
+from semf_core.common.parameters import InvalidInput, Param, params_of
+from semf_core.common.spelling import equal_blocks, spell
+from semf_core.datasets import Dataset, Swimmer, summary
+from semf_core.datasets.summary import facts, image_shapes, spectrum
+from semf_core.drawing.preview import preview_projection
+from semf_core.mathematics import blocks as blocks_module
+from semf_core.model.drafts import draft_set, misfit, vector_length
+from semf_core.sets import SETS, Box, GroupSparse, Nonnegative, Sparse, combine
+from tests.helpers import of
 
 INDICES = some.lists(some.integers(0, 60), min_size=1, unique=True)
 
@@ -63,7 +64,7 @@ def test_drafts_fit(cls, shape):
 
 def test_known_groups_are_preferred():
     groups = Swimmer().load().groups
-    assert draft_set(SETS.get("group_sparse"), (17, 256), groups).groups == groups
+    assert of(GroupSparse, draft_set(SETS.get("group_sparse"), (17, 256), groups)).groups == groups
 
 
 def test_contradictions_are_misfits():
@@ -94,7 +95,40 @@ def test_leading_values_of_structured_data_are_accurate():
     rng = np.random.default_rng(1)
     M = rng.standard_normal((300, 20)) @ rng.standard_normal((20, 200))
     for data in (M, sparse.csr_array(M)):
-        np.testing.assert_allclose(summary.leading_values(data, 20), np.linalg.svd(M, compute_uv=False)[:20], rtol=1e-10)
+        blocks = summary.TallBlocks(data)
+        found = summary.leading_values(blocks, 20) * blocks.scale
+        np.testing.assert_allclose(found, np.linalg.svd(M, compute_uv=False)[:20], rtol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(500, 7), (7, 500), (60, 50), (300, 1)])
+def test_singular_values_are_the_same_in_blocks(monkeypatch, shape):
+    """Tall and wide, dense and sparse, down to the rank: σ₃ is twelve orders of magnitude below σ₁."""
+    rng = np.random.default_rng(2)
+    small = min(shape)
+    M = rng.standard_normal((shape[0], small)) * np.logspace(0, -12, small) @ rng.standard_normal((small, shape[1]))
+    whole = np.linalg.svd(M, compute_uv=False)
+    for entries in (1 << 19, 64):
+        monkeypatch.setattr(blocks_module, "BLOCK_ENTRIES", entries)
+        for data in (M, sparse.csc_array(M), np.asfortranarray(M)):
+            shown = spectrum(data)
+            np.testing.assert_allclose(shown.values, whole, rtol=1e-10, atol=1e-13 * whole[0])
+            assert shown.complete and shown.rank == small
+
+
+def test_a_matrix_too_large_for_singular_values_says_so(monkeypatch):
+    monkeypatch.setattr(summary, "FULL_COST", 1e3)
+    monkeypatch.setattr(summary, "SKETCH_ENTRIES", 1000)
+    for data in (np.ones((50, 40)), sparse.csc_array(np.ones((50, 40)))):
+        shown = spectrum(data)
+        assert not len(shown.values) and "1,000" in shown.note and "not computed" in shown.describe()
+
+
+def test_counts_of_twenty_thousand_cells_have_their_leading_singular_values(monkeypatch):
+    data = sparse.csc_array(np.ones((500, 40)))
+    data.resize((500, 4000))
+    monkeypatch.setattr(summary, "FULL_COST", 1e3)
+    monkeypatch.setattr(summary, "SKETCH_ENTRIES", 27 * data.nnz)  # 80 million, for three million counts
+    assert spectrum(data).values[0] == pytest.approx(np.sqrt(500 * 40))
 
 
 @pytest.mark.parametrize("data", [np.zeros((3, 4)), np.ones((1, 1)), np.full((5, 1), 2.0), sparse.csc_array(np.eye(4)[:3])])
@@ -105,12 +139,12 @@ def test_small_and_sparse_data_have_numbers_too(data):
     assert shown.describe()
 
 
-def test_missing_entries_count_as_zero_and_are_mentioned():
+def test_missing_entries_are_mentioned():
     data = np.ones((4, 5))
     data[1, 2] = np.nan
     found, shown = facts(Dataset(data)), spectrum(data)
     assert (found.low, found.high, found.missing) == (1, 1, 1 / 20)
-    assert "Missing" in shown.note
+    assert "missing" in shown.note and not shown.complete
 
 
 def test_image_shapes_multiply_to_the_pixels():

@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from semf_core.cli import main
+from semf_core.command_line.cli import main
+from semf_core.common.registry import Registry
 
 
 def run_json(capsys, *arguments):
@@ -49,9 +50,13 @@ def test_data_file_with_sets_and_options(tmp_path, capsys):
         "sparse:k=2,axis=column",
     ]
     out_file = tmp_path / "out.npz"
-    code, out = run_json(capsys, *arguments, "--max-iter", "40", "--alpha0", "0.5", "--out", str(out_file))
+    code, out = run_json(capsys, *arguments, "--max-iter", "40", "--solver", "semf", "--alpha0", "0.5", "--out", str(out_file))
     assert code == 0 and out["iterations"] <= 40
     assert set(out["violations"]) == {"U.nonnegative", "V.nonnegative", "V.sparse"}
+    assert main(["run", *arguments, "--y-rounds", "2", "--max-iter", "2", "--out", str(tmp_path / "f.npz")]) == 0
+    with np.load(tmp_path / "f.npz") as stored:
+        (y,) = json.loads(str(stored["spec"]))["y"]
+    assert (y["method"], y["rounds"], len(y["sets"])) == ("successive", 2, 2)
     with np.load(out_file, allow_pickle=False) as stored:
         assert stored["U"].shape == (10, 3) and stored["history_alpha"][0] > 0
         assert json.loads(str(stored["spec"]))["solver"]["alpha0"] == 0.5
@@ -70,7 +75,7 @@ def test_listings_name_everything(capsys):
     from semf_core.sets import SETS
     from semf_core.solvers import SOLVERS
 
-    registries = {"sets": SETS, "solvers": SOLVERS, "datasets": DATASETS}
+    registries: dict[str, Registry] = {"sets": SETS, "solvers": SOLVERS, "datasets": DATASETS}
     for command, names in [("presets", preset_names()), *((word, r.names()) for word, r in registries.items())]:
         assert main([command]) == 0
         text = capsys.readouterr().out

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from semf_core.codegen import python_code, readable_json
 from semf_core.datasets import SparseCodes
 from semf_core.model import ModelSpec, preset, preset_names
+from semf_core.model.codegen import python_code, readable_json
 from semf_core.sets import SETS, Intersection, Nonnegative, Sparse
 from semf_core.solvers import ADMM, Limits
 
@@ -18,8 +18,8 @@ SMALL = SparseCodes(rows=6, atoms=4, samples=30, nonzeros=2)
 
 
 def short(spec: ModelSpec) -> ModelSpec:
-    """The same model for 20 iterations."""
-    return dataclasses.replace(spec, limits=dataclasses.replace(spec.limits, max_iter=20, restarts=1, polish=0))
+    """The same model for a few iterations."""
+    return dataclasses.replace(spec, limits=dataclasses.replace(spec.limits, max_iter=4, restarts=1, polish=0))
 
 
 def finished(spec: ModelSpec):

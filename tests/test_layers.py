@@ -1,4 +1,4 @@
-"""The library stands alone: no module of it needs or mentions Streamlit."""
+"""Which package may use which: imports point one way, and the library stands alone, without Streamlit."""
 
 import ast
 import pkgutil
@@ -25,3 +25,59 @@ def test_no_function_imports_streamlit_later():
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not any(n.split(".")[0] == "streamlit" for n in names), path
+
+
+LAYERS = (
+    ("common", "mathematics", "sets", "solvers"),
+    ("datasets", "distributed", "drawing", "factorization", "glossary", "model", "presets"),
+    ("exports", "limited", "runs", "snapshots", "studies"),
+    ("comparing", "downloads", "lessons", "service", "upkeep"),
+    ("command_line",),
+)
+"""Packages of semf_core from the mathematics upwards: data and files, running and studies, the service, the command line."""
+INSIDE = {
+    "semf_core.runs": {"board", "folder", "manager", "pool", "session", "store", "worker"},
+    "semf_core.snapshots": {"archive", "store"},
+    "semf_core.studies": {"background", "queue", "runner", "store", "work", "worker"},
+}
+"""What owns files and processes: pages ask the service."""
+
+
+def imported(path):
+    """Modules that a file imports, with the names it takes from each."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, {a.name for a in node.names}
+        elif isinstance(node, ast.Import):
+            yield from ((a.name, set()) for a in node.names)
+
+
+def test_every_package_has_its_layer():
+    here = {p.name for p in ROOT.iterdir() if p.is_dir() and (p / "__init__.py").exists()}
+    known = {name for layer in LAYERS for name in layer}
+    assert here | {"presets"} == known, "put a new package into the layer of LAYERS that may use what it uses"
+
+
+def test_imports_point_downwards():
+    layer = {name: number for number, names in enumerate(LAYERS) for name in names}
+    for path in ROOT.rglob("*.py"):
+        package = path.relative_to(ROOT).parts[0]
+        for module, _ in imported(path):
+            parts = module.split(".")
+            if package in layer and parts[0] == "semf_core" and len(parts) > 1:
+                assert layer[parts[1]] <= layer[package], f"{path.relative_to(ROOT)} may not use {module}"
+
+
+def test_pages_ask_the_service():
+    for path in (ROOT.parent / "pages").rglob("*.py"):
+        for module, names in imported(path):
+            package, _, last = module.rpartition(".")
+            inside = INSIDE.get(package, set()) & {last} or INSIDE.get(module, set()) & names
+            assert not inside, f"{path.name} goes past the service: {module} {sorted(inside)}"
+
+
+def test_text_for_spreadsheets_is_guarded_in_one_place():
+    """Cells that would be taken for formulas are marked by semf_core.common.spreadsheets, which writes every CSV file."""
+    for path in [*ROOT.rglob("*.py"), *(ROOT.parent / "pages").rglob("*.py")]:
+        writes = any(word in path.read_text(encoding="utf-8") for word in ("csv.writer", "csv.DictWriter"))
+        assert not writes, f"{path.relative_to(ROOT.parent)} writes CSV itself; use spreadsheets.csv_text"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from semf_core import blocks, metrics
 from semf_core.datasets import Swimmer
 from semf_core.datasets.swimmer import SWIMMER_GROUPS, swimmer_parts
+from semf_core.mathematics import blocks, metrics
 
 RNG = np.random.default_rng(0)
 PARTS = swimmer_parts()
@@ -100,6 +100,12 @@ class TestSparseness:
         assert metrics.overlap(RNG.standard_normal((20_000, 2))) == pytest.approx(2 / np.pi, abs=0.02)
         assert metrics.overlap(np.zeros((4, 3))) == 0
         assert metrics.overlap(np.ones((4, 1))) == 0
+
+    def test_empty_columns_are_counted_and_do_not_lower_the_overlap(self):
+        A = np.abs(RNG.standard_normal((20, 5)))
+        with_dead = np.insert(A, [1, 3], 0, axis=1)
+        assert metrics.overlap(with_dead) == metrics.overlap(A)
+        assert metrics.empty_columns(with_dead) == 2 and metrics.empty_columns(A) == 0
 
     @settings(max_examples=80, deadline=None)
     @given(matrices)

@@ -8,8 +8,8 @@ import pytest
 
 import semf_core
 from semf_core import InvalidInput
+from semf_core.factorization.scores import truth_scores
 from semf_core.model import ModelSpec, preset, preset_names
-from semf_core.scores import truth_scores
 from semf_core.solvers import SOLVERS
 
 

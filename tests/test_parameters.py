@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semf_core.parameters import REQUIRED, InvalidInput, Param, Parametrized, param, params_of
-from semf_core.spelling import spell
+from semf_core.common.parameters import REQUIRED, InvalidInput, Param, Parametrized, param, params_of
+from semf_core.common.spelling import number, spell
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class Sample(Parametrized):
     count: int = param("integer", low=1, high=9, help="how many")
     rate: float = param("number", 0.5, low=0, high=1, open_low=True, open_high=True)
     shape: str = param("choice", "round", choices=("round", "square"))
-    parts: tuple[int, ...] | None = param("indices", None, optional=True)
+    parts: Sequence[int] | None = param("indices", None, optional=True)
     table: np.ndarray | None = param("matrix", None, optional=True)
 
 
@@ -150,7 +151,7 @@ def test_a_class_lists_its_parameters() -> None:
 
 
 def test_json_holds_what_differs_from_the_default() -> None:
-    s = Sample(3, parts=[1], table=[[1, 2]])
+    s = Sample(3, parts=[1], table=np.array([[1, 2]]))
     assert s.to_dict() == {"name": "sample", "count": 3, "parts": [1], "table": [[1.0, 2.0]]}
     values = json.loads(json.dumps(s.to_dict()))
     values.pop("name")
@@ -158,7 +159,9 @@ def test_json_holds_what_differs_from_the_default() -> None:
 
 
 def test_equality_and_hash_go_by_content() -> None:
-    assert Sample(3, table=[[1, 2]]) == Sample(3.0, table=np.array([[1, 2]])) != Sample(3, table=[[1], [2]])
+    as_float: Any = 3.0
+    row, column = np.array([[1, 2]]), np.array([[1], [2]])
+    assert Sample(3, table=row) == Sample(as_float, table=row.copy()) != Sample(3, table=column)
     assert len({Sample(3), Sample(3, rate=0.5), Sample(4)}) == 2
     assert Sample(3) != "sample"
 
@@ -170,3 +173,11 @@ def test_tables_are_copied_and_locked() -> None:
     assert s.table is not None and s.table[0, 0] == 1
     with pytest.raises(ValueError, match="read-only"):
         s.table[0, 0] = 2
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(0.21437, 3, "0.214"), (5390.4, 3, "5,390"), (1024, 4, "1,024"), (4.73e-15, 3, "4.73·10⁻¹⁵"), (-2e7, 4, "−2·10⁷")],
+)
+def test_numbers_are_written_one_way(value: float, digits: int, text: str) -> None:
+    assert number(value, digits) == text

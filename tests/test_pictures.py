@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from semf_core import pictures
+from semf_core.drawing import pictures
 
 
 def opened(picture):
@@ -55,3 +55,28 @@ def test_wide_coefficients_keep_their_largest_entries():
     assert picture.width <= pictures.WIDEST_MAP and picture.signed
     flat = opened(picture)
     assert (flat[1] != flat[0, 0]).any() and (flat[0] == flat[0, 0]).all()
+
+
+def test_a_missing_entry_is_not_drawn_as_a_zero():
+    M = np.array([[0.0, 1.0], [np.nan, 0.5]])
+    shown = pictures.heat_map(M)
+    assert np.argwhere(shown.pixels == pictures.MISSING).tolist() == [[1, 0]] and (shown.low, shown.high) == (0, 1)
+    drawn = pictures.samples(M, np.ones((2, 1)), np.ones((1, 2)), (0,), None)
+    assert (drawn.pixels == pictures.MISSING).any(), "neither the sample nor its difference is known there"
+    cell = opened(shown)[4:, :4, 3]
+    assert shown.width == 2 and set(cell.ravel()) == {0, 255} and (opened(shown)[:4, :4, 3] == 255).all(), "it is hatched"
+    wide = pictures.heat_map(np.where(np.arange(2000)[None, :] % 3, np.nan, 2.0))
+    assert (wide.pixels == pictures.MISSING).sum() == 0, "a stretch shows what is known of it"
+
+
+def test_what_is_missing_stays_so_in_a_picture_that_is_made_smaller_and_in_a_long_curve():
+    image = np.ones((128, 128))
+    image[:64], image[64, 0] = np.nan, np.nan
+    drawn = pictures.basis(image.reshape(-1, 1), (128, 128))
+    gone = np.isnan(pictures.tile(image.ravel(), (128, 128)))
+    assert gone[:32].all() and not gone[32:].any() and drawn.to_dict()["missing"]
+    places = np.delete(np.arange(960.0), np.arange(100, 200))
+    values = np.where((places >= 480) & (places < 600), np.nan, 1.0)
+    curve = pictures.tile(values, pictures.Curve(places))
+    assert np.flatnonzero(np.isnan(curve).all(axis=0)).tolist() == list(range(48, 60)), "nothing was measured from 100 to 200"
+    assert "missing" not in pictures.heat_map(np.ones((2, 2))).to_dict()

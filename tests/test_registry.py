@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
 
-from semf_core.parameters import InvalidInput, Parametrized, param
-from semf_core.registry import Registry
+from semf_core.common.parameters import InvalidInput, Parametrized, param
+from semf_core.common.registry import Registry
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +17,7 @@ class Circle(Parametrized):
     name: ClassVar[str] = "circle"
 
     radius: float = param("number", low=0, help="how wide")
-    groups: tuple[tuple[int, ...], ...] | None = param("groups", None, optional=True)
+    groups: Sequence[Sequence[int]] | None = param("groups", None, optional=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,23 +1,28 @@
 // Three stacked plotly panels on one iteration axis, extended in place: zoom, legend and hover stay.
-import { Caption, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
-import { element } from "./dom.js";
+import { casePoints, listCases } from "./cases.js";
+import { Caption, decades, floorWords, indexAt, LINES, logRange, markText, readTheme, signOf } from "./curves.js";
+import { HALL } from "./dom.js";
+import { axisId, axisName, domains, foldOf, formOf, heightOf, layoutOf, legendName, nested } from "./layout.js";
 import { loadPlotly } from "./plotly.js";
 import { canvasIn, paint } from "./small.js";
 
-// A shape for each case, with the same shape as a character for the list below the chart; 4 marks β, the others α.
-const CASES = {
-  1: { symbol: "circle-open", glyph: "○", on: 2, quiet: true },
-  2: { symbol: "triangle-down", glyph: "▼", on: 2 },
-  3: { symbol: "triangle-up", glyph: "▲", on: 2 },
-  4: { symbol: "triangle-up-open", glyph: "△", on: 3 },
-  5: { symbol: "diamond", glyph: "◆", on: 2 },
-  6: { symbol: "square", glyph: "■", on: 2 },
-  7: { symbol: "star", glyph: "★", on: 2 },
-};
+const PATIENCE_MS = 2500; // without anything to draw
+const SKETCHED_MS = 700;
+const NOTHING = { x: [], curves: [[], [], [], [], [], []], cases: [], events: [] };
 
 export class Charts {
-  constructor(root, data, onSeek) {
+  constructor(root, data, onSeek, onTell) {
     this.root = root;
+    this.onTell = onTell;
+    this.onResize = () => {
+      clearTimeout(this.resting);
+      this.resting = setTimeout(() => this.resize(), 60); // when the page has come to rest
+    };
+    window.addEventListener("resize", this.onResize);
+    // What is said above the chart takes its room, and so does the panel when it is opened.
+    this.sized = new ResizeObserver(this.onResize);
+    this.sized.observe(root.querySelector(".semf-top"));
+    this.sized.observe(root.querySelector(".semf-plot"));
     this.words = data.cases;
     this.onSeek = onSeek;
     this.plot = root.querySelector(".semf-plot");
@@ -29,7 +34,15 @@ export class Charts {
     this.caption = new Caption(root, this.lines);
     this.at = null;
     this.pending = null;
-    loadPlotly(data.plotly).then((Plotly) => this.draw(Plotly));
+    this.shade = null;
+    this.size();
+    this.address = data.plotly;
+    this.loading = setTimeout(() => this.load(), window.Plotly ? 0 : PATIENCE_MS);
+  }
+
+  // Compiling plotly.js stops everything else for a moment: the first panel is drawn without it, and has moved by then.
+  load() {
+    if (!this.gone) loadPlotly(this.address).then((Plotly) => this.draw(Plotly));
   }
 
   // Plotly may still be at work on the plot: let it finish before its listeners are taken away.
@@ -37,7 +50,44 @@ export class Charts {
     const Plotly = this.Plotly;
     this.Plotly = null;
     this.gone = true;
+    clearTimeout(this.loading);
+    window.removeEventListener("resize", this.onResize);
+    this.sized.disconnect();
     if (Plotly) setTimeout(() => Plotly.purge(this.plot), 2000);
+  }
+
+  // -- size ------------------------------------------------------------------------------------
+
+  // The residual and the basis stand side by side above the fold, also on a low screen; the other panels follow below.
+  size() {
+    this.fold = foldOf(this.root, this.plot);
+    this.root.style.setProperty("--fold", `${this.fold}px`);
+    this.plot.style.height = `${heightOf(this.panels, this.fold)}px`;
+  }
+
+  resize() {
+    if (this.gone || !this.plot.clientWidth) return; // gone, or behind the panel of a phone
+    const before = this.fold;
+    this.size();
+    if (!this.Plotly) return;
+    if (this.form !== formOf(this.plot)) {
+      const { Plotly } = this;
+      this.Plotly = null;
+      this.pending ??= { history: this.lastHistory ?? NOTHING, until: Infinity };
+      this.draw(Plotly);
+      return;
+    }
+    if (before === this.fold) {
+      if (Math.abs(this.plot._fullLayout.width - this.plot.clientWidth) > 1) this.Plotly.relayout(this.plot, { autosize: true });
+      return;
+    }
+    const change = { ...domains(this.panels, this.fold), autosize: true };
+    this.panels.forEach((panel, i) => {
+      const top = change[`${axisName(panel)}.domain`][1];
+      change[`annotations[${i}].y`] = top;
+      change[`${legendName(panel)}.y`] = top;
+    });
+    this.Plotly.relayout(this.plot, change);
   }
 
   // -- theme -----------------------------------------------------------------------------------
@@ -67,20 +117,26 @@ export class Charts {
       "hoverlabel.font.color": text,
       shapes: this.shapes(),
     };
-    for (const axis of ["xaxis", ...this.panels.map(axisName)]) {
+    for (const axis of [...this.xAxes(), ...this.panels.map(axisName)]) {
       layout[`${axis}.gridcolor`] = grid;
       layout[`${axis}.linecolor`] = grid;
     }
     return layout;
   }
 
+  // The first panel has an iteration axis of its own, so that it can be read alone; both are one in a zoom.
+  xAxes() {
+    return this.single ? ["xaxis"] : ["xaxis", "xaxis2"];
+  }
+
   // -- the figure ------------------------------------------------------------------------------
 
   traces() {
     const colours = this.theme.colours;
+    const narrow = this.form !== "wide";
     const lines = this.lines.map((l) => ({
-      type: "scatter", mode: "lines", name: l.name, x: [], y: [], yaxis: `y${l.panel === 1 ? "" : l.panel}`,
-      legend: `legend${l.panel === 1 ? "" : l.panel}`, line: { color: colours[l.colour], width: l.width ?? 2, dash: l.dash ?? "solid" },
+      type: "scatter", mode: "lines", name: narrow ? l.name.replace(/ \w+$/, "") : l.name, x: [], y: [], yaxis: axisId(l.panel), xaxis: l.panel === 1 ? "x" : "x2",
+      legend: legendName(l.panel), line: { color: colours[l.colour], width: (l.width ?? 2) * (this.form === "hall" ? 1.6 : 1), dash: l.dash ?? "solid" },
       hovertemplate: `%{y:.4g}<extra>${l.name}</extra>`,
     }));
     const events = {
@@ -89,47 +145,57 @@ export class Charts {
     };
     const floor = {
       type: "scatter", mode: "lines+text", name: "Floor", x: [], y: [], text: [], showlegend: false, hoverinfo: "skip",
-      textposition: "top right", textfont: { size: 12, color: this.theme.text }, line: { color: this.theme.text, width: 1, dash: "dash" },
+      textposition: "bottom right", textfont: { size: this.form === "hall" ? HALL : 12, color: this.theme.text }, line: { color: this.theme.text, width: 1, dash: "dash" },
     };
-    if (this.single) return [...lines, events, floor];
+    const ghosts = this.lines.map((l) => ({
+      type: "scatter", mode: "lines", name: "before", x: [], y: [], yaxis: axisId(l.panel), xaxis: l.panel === 1 ? "x" : "x2", zorder: -1,
+      legend: "legend", showlegend: this.named(l), hoverinfo: "skip", line: { color: this.theme.dark ? "#8a93a0" : "#a3abb6", width: l.width ?? 1.6, dash: l.dash ?? "solid" },
+    }));
+    if (this.single) return [...lines, events, floor, ...ghosts];
     const cases = {
-      type: "scatter", mode: "markers", name: "Algorithm 2", x: [], y: [], text: [], yaxis: "y2", showlegend: false,
+      type: "scatter", mode: "markers", name: "Algorithm 2", x: [], y: [], text: [], yaxis: "y2", xaxis: "x2", showlegend: false,
       marker: { symbol: [], size: [], color: colours.orange }, hovertemplate: "%{text}<extra></extra>",
     };
-    return [...lines, events, floor, cases];
+    return [...lines, events, floor, cases, ...ghosts];
   }
 
-  layout() {
-    const narrow = this.plot.clientWidth < 520;
-    const share = 1 / this.panels.length;
-    const gap = this.single ? 0 : 0.045;
-    const layout = {
-      margin: { l: narrow ? 46 : 56, r: 12, t: 30, b: 40 }, hovermode: "x", dragmode: narrow ? false : "zoom",
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { size: narrow ? 12 : 14 }, hoverlabel: {}, annotations: [],
-      xaxis: { title: { text: "iteration", standoff: 6 }, anchor: axisId(this.panels.at(-1)), zeroline: false, showspikes: true, spikemode: "across", spikethickness: 1, spikedash: "dot", rangemode: "nonnegative", ticklabeloverflow: "allow" },
-    };
-    this.panels.forEach((panel, i) => {
-      const top = 1 - i * share - (i ? gap : 0);
-      const bottom = 1 - (i + 1) * share + (i + 1 < this.panels.length ? gap / 3 : 0);
-      layout[axisName(panel)] = { type: "log", domain: [bottom, top], zeroline: false, exponentformat: "power", nticks: 3, ticklabeloverflow: "allow" };
-      layout[panel === 1 ? "legend" : `legend${panel}`] = { orientation: "h", x: 1, xanchor: "right", y: top, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)", font: { size: narrow ? 11 : 13 } };
-      layout.annotations.push({ text: `<b>${narrow ? TITLES[panel].replace(/ \(.*/, "") : TITLES[panel]}</b>`, x: 0, xref: "paper", xanchor: "left", y: top, yref: "paper", yanchor: "bottom", showarrow: false });
-    });
-    return layout;
+  // Ticks in one size and one way of writing numbers, for what an axis shows.
+  ticks(ranges) {
+    const change = {};
+    for (const panel of this.panels) {
+      const axis = axisName(panel);
+      const found = decades(...(ranges?.[axis] ?? this.wholeRange(axis, this.lastHistory)));
+      change[`${axis}.tickvals`] = found.map(([power]) => 10 ** power);
+      change[`${axis}.ticktext`] = found.map(([, label]) => label);
+    }
+    return change;
+  }
+
+  // What the axes show now, after a zoom or new points.
+  retick() {
+    if (!this.Plotly || !this.lastHistory?.x.length) return;
+    const ranges = Object.fromEntries(this.panels.map((panel) => [axisName(panel), this.plot._fullLayout[axisName(panel)].range]));
+    const change = this.ticks(ranges);
+    const seen = JSON.stringify(change);
+    if (seen === this.ticked) return;
+    this.ticked = seen;
+    this.Plotly.relayout(this.plot, change);
   }
 
   // One drawing with everything that is known by now.
   async draw(Plotly) {
     if (this.gone) return;
+    this.form = formOf(this.plot);
     const held = this.pending;
     const traces = this.traces();
-    const layout = nested(nested(this.layout(), this.colours()), this.fixed ?? {});
+    const layout = nested(nested(layoutOf(this.panels, this.fold, this.form), this.colours()), this.fixed ?? {});
     if (held) {
       for (const [name, values] of Object.entries(this.series(held.history, held.until))) {
         values.forEach((value, i) => value && nested(traces[i], { [name]: value }));
       }
       layout.shapes = this.shapes(held.history, held.until);
-      this.listCases(held.history);
+      if (held.history.x.length) nested(layout, this.ticks());
+      listCases(this.root, this.words, this.single, held.history);
     }
     const drawn = this.points;
     await Plotly.newPlot(this.plot, traces, layout, { displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: false });
@@ -137,13 +203,48 @@ export class Charts {
     this.Plotly = Plotly;
     this.canvas?.remove();
     this.canvas = null;
-    this.plot.on("plotly_click", (event) => this.onSeek(event.points[0].x));
+    this.plot.on("plotly_click", (event) => this.clicked(event.points));
+    this.plot.on("plotly_relayout", (change) => Object.keys(change).some((name) => /range/.test(name)) && this.retick());
     this.plot.on("plotly_hover", (event) => (this.hovered = event.points[0]?.x));
     this.plot.on("plotly_unhover", () => (this.hovered = null));
     const later = this.pending;
     this.pending = null;
     if (later && (later !== held || later.history.x.length !== drawn)) this.show(later.history, later.until);
     this.root.dataset.drawn = "yes";
+    this.onResize(); // the room may have changed while it was drawn
+  }
+
+  // A click shows an iteration; on a mark it is said in words what was decided there.
+  clicked(points) {
+    const marked = points.find((point) => typeof point.text === "string" && point.text);
+    this.onSeek((marked ?? points[0]).x);
+    this.onTell?.(marked ? marked.text.replaceAll("&lt;", "<") : "");
+  }
+
+  // Another run, whose first answer draws everything at once; with the curves of the variant before, if they are known.
+  renew(shade) {
+    Object.assign(this, { best: null, shade });
+  }
+
+  // The curves of the variant before, or none.
+  ghost(shade) {
+    this.shade = shade;
+    if (!this.Plotly) return;
+    const first = this.lines.length + (this.single ? 2 : 3);
+    const values = this.ghostPoints();
+    this.Plotly.restyle(this.plot, { x: values.map((v) => v.x), y: values.map((v) => v.y), showlegend: this.lines.map((l) => this.named(l)) }, values.map((_, i) => first + i));
+    this.retick();
+  }
+
+  // One entry of the legend is enough, and in a narrow one the note below the chart says it.
+  named(line) {
+    const narrow = this.form !== "wide";
+    this.root.querySelector(".semf-grey").hidden = !this.shade || !narrow;
+    return line.curve === 1 && Boolean(this.shade) && !narrow;
+  }
+
+  ghostPoints() {
+    return this.lines.map((line) => ({ x: this.shade?.x ?? [], y: this.shade?.curves[line.curve] ?? [], text: null }));
   }
 
   // -- data ------------------------------------------------------------------------------------
@@ -156,12 +257,17 @@ export class Charts {
       return;
     }
     this.Plotly.update(this.plot, this.series(history, until), { shapes: this.shapes(history, until) });
-    this.listCases(history);
+    listCases(this.root, this.words, this.single, history);
+    this.retick();
     this.rehover();
   }
 
   // The first panel, until plotly.js is there.
   sketch(history, until) {
+    if (!this.canvas && !window.Plotly) {
+      clearTimeout(this.loading);
+      this.loading = setTimeout(() => this.load(), SKETCHED_MS);
+    }
     this.canvas ??= canvasIn(this.plot);
     paint(this.canvas, history, { until, at: this.at, theme: this.theme, floor: this.best, lines: this.lines.filter((l) => l.panel === 1) });
   }
@@ -173,15 +279,15 @@ export class Charts {
     const x = history.x.slice(0, count);
     const all = this.lines.map((line) => ({ x, y: history.curves[line.curve].slice(0, count), text: null }));
     this.lastHistory = history;
-    all.push(this.markPoints(history, until), this.floorPoints());
-    const data = {};
-    if (!this.single) {
-      const found = this.casePoints(history, 0, count);
-      all.push(found);
-      const before = this.lines.map(() => undefined);
-      data["marker.symbol"] = [...before, "triangle-down", undefined, found["marker.symbol"]];
-      data["marker.size"] = [...before, 10, undefined, found["marker.size"]];
-    }
+    const marks = this.markPoints(history, until);
+    all.push(marks, this.floorPoints());
+    const cases = this.single ? [] : [casePoints(this.words, history, 0, count)];
+    all.push(...cases);
+    const others = this.lines.map(() => undefined);
+    const data = { showlegend: [...others, undefined, undefined, ...cases.map(() => undefined), ...this.lines.map((l) => this.named(l))] };
+    data["marker.symbol"] = [...others, marks.signs, undefined, ...cases.map((c) => c["marker.symbol"]), ...others];
+    data["marker.size"] = [...others, 10, undefined, ...cases.map((c) => c["marker.size"]), ...others];
+    all.push(...this.ghostPoints());
     for (const name of ["x", "y", "text"]) data[name] = all.map((trace) => trace[name]);
     return data;
   }
@@ -196,16 +302,17 @@ export class Charts {
     const x = history.x.slice(first);
     const add = { x: this.lines.map(() => x), y: this.lines.map((line) => history.curves[line.curve].slice(first)) };
     this.points = history.x.length;
-    const found = this.casePoints(history, first, history.x.length);
+    const found = casePoints(this.words, history, first, history.x.length);
     if (!this.single && found.x.length) {
-      const trace = this.plot.data.at(-1); // its arrays grow in place; the curves' redraw draws them
+      const trace = this.plot.data[this.lines.length + 2]; // its arrays grow in place; the curves' redraw draws them
       for (const name of ["x", "y", "text"]) trace[name] = trace[name].concat(found[name]);
       for (const name of ["symbol", "size"]) trace.marker[name] = trace.marker[name].concat(found[`marker.${name}`]);
     }
     this.lastHistory = history;
     Object.assign(this.plot.data[this.lines.length + 1], this.floorPoints());
     this.Plotly.extendTraces(this.plot, add, this.lines.map((_, i) => i));
-    this.listCases(history);
+    listCases(this.root, this.words, this.single, history);
+    this.retick();
     this.rehover();
   }
 
@@ -213,7 +320,8 @@ export class Charts {
     if (!this.Plotly) return;
     const marks = this.markPoints(history, Infinity);
     this.lastHistory = history;
-    this.Plotly.update(this.plot, { x: [marks.x], y: [marks.y], text: [marks.text] }, { shapes: this.shapes(history) }, [this.lines.length]);
+    this.Plotly.update(this.plot, { x: [marks.x], y: [marks.y], text: [marks.text], "marker.symbol": [marks.signs] }, { shapes: this.shapes(history) }, [this.lines.length]);
+    listCases(this.root, this.words, this.single, history);
   }
 
   markPoints(history, until) {
@@ -222,32 +330,8 @@ export class Charts {
       x: shown.map((e) => e[0]),
       y: shown.map((e) => history.curves[1][indexAt(history.x, e[0])]),
       text: shown.map((e) => markText(e).replaceAll("<", "&lt;")), // Plotly would take it for a tag
+      signs: shown.map((e) => signOf(e[1]).symbol),
     };
-  }
-
-  // "Nothing changes" is marked as long as every iteration is on show; in a thinned curve it would be everywhere.
-  casePoints(history, first, end) {
-    const found = { x: [], y: [], text: [], "marker.symbol": [], "marker.size": [] };
-    for (let i = first; i < end; i++) {
-      const which = CASES[history.cases[i]];
-      if (!which || (which.quiet && history.x[0] > 1)) continue;
-      found.x.push(history.x[i]);
-      found.y.push(history.curves[which.on][i]);
-      found.text.push(this.words[history.cases[i]]);
-      found["marker.symbol"].push(which.symbol);
-      found["marker.size"].push(which.quiet ? 4 : 9);
-    }
-    return found;
-  }
-
-  // The list below the chart names the cases that have occurred, with their signs.
-  listCases(history) {
-    const list = this.root.querySelector(".semf-cases");
-    if (!list) return;
-    const seen = [...new Set(history.cases)].filter((c) => c > 0 && !(CASES[c].quiet && history.x[0] > 1)).sort();
-    if (list.dataset.seen === String(seen)) return;
-    list.dataset.seen = String(seen);
-    list.replaceChildren(...seen.map((c) => element("li", {}, element("span", { "aria-hidden": "true", text: CASES[c].glyph }), ` ${this.words[c]}`)));
   }
 
   // -- marks and cursor ------------------------------------------------------------------------
@@ -259,6 +343,8 @@ export class Charts {
     const marks = (history?.events ?? []).filter((e) => e[0] <= until).slice(-100);
     const shapes = marks.map((e) => line(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
     if (this.at !== null) shapes.push(line(this.at, { color: text, width: 2 }));
+    const stretch = this.stretch?.();
+    if (stretch) shapes.push({ type: "rect", x0: stretch[0], x1: stretch[1], y0: 0, y1: 1, yref: "paper", layer: "below", fillcolor: colours.orange ?? "#e69f00", opacity: 0.18, line: { width: 0 } });
     return shapes;
   }
 
@@ -272,7 +358,10 @@ export class Charts {
   floorPoints() {
     if (!(this.best?.value > 0) || !this.points) return { x: [], y: [], text: [] };
     const { value } = this.best;
-    return { x: [0, this.lastHistory.x[this.points - 1]], y: [value, value], text: [floorWords(this.best), ""] };
+    const last = this.lastHistory.x[this.points - 1];
+    const [low, high] = this.wholeRange("yaxis", this.lastHistory);
+    const below = value / 10 ** (0.012 * (high - low)); // the words are clear of the line
+    return { x: [0, last, null, 0], y: [value, value, null, below], text: ["", "", "", floorWords(this.best)] };
   }
 
   cursor(iteration) {
@@ -283,7 +372,7 @@ export class Charts {
   // While a recording is replayed the axes stay as wide as all of it, unless the user has zoomed in.
   hold(on, history) {
     const change = {};
-    for (const axis of ["xaxis", ...this.panels.map(axisName)]) {
+    for (const axis of ["xaxis", ...this.panels.map(axisName)]) { // the lower iteration axis follows the upper
       const free = this.Plotly ? this.plot._fullLayout[axis].autorange : true;
       if (on && free) change[`${axis}.range`] = this.wholeRange(axis, history);
       else if (!on && this.fixed?.[`${axis}.range`]) change[`${axis}.autorange`] = true;
@@ -295,7 +384,8 @@ export class Charts {
   wholeRange(axis, history) {
     if (axis === "xaxis") return [0, history.x.at(-1) ?? 1];
     const curves = this.lines.filter((l) => axisName(l.panel) === axis).map((l) => history.curves[l.curve]);
-    const [low, high] = logRange(curves);
+    const ghosts = this.lines.filter((l) => axisName(l.panel) === axis).map((l) => this.shade?.curves[l.curve] ?? []);
+    const [low, high] = logRange([...curves, ...ghosts]);
     const pad = 0.05 * (high - low) + 0.01;
     return [low - pad, high + pad];
   }
@@ -307,24 +397,4 @@ export class Charts {
   describe(history) {
     this.caption.say(history, this.best);
   }
-}
-
-// Sets values whose names are paths (a.b.c) inside an object.
-function nested(target, values) {
-  for (const [path, value] of Object.entries(values)) {
-    const names = path.split(".");
-    const last = names.pop();
-    let place = target;
-    for (const name of names) place = place[name] ??= {};
-    place[last] = value;
-  }
-  return target;
-}
-
-function axisName(panel) {
-  return panel === 1 ? "yaxis" : `yaxis${panel}`;
-}
-
-function axisId(panel) {
-  return panel === 1 ? "y" : `y${panel}`;
 }

@@ -1,10 +1,13 @@
 // Several runs side by side: their residuals in one chart, their components in one order.
-import { floorWords, logRange, readTheme } from "./curves.js";
-import { element } from "./dom.js";
+import { decades, figure, floorWords, logRange, readTheme } from "./curves.js";
+import { element, HALL, isPresenting } from "./dom.js";
+import { words as list } from "./pictures.js";
 import { loadPlotly } from "./plotly.js";
 
 const MOVING_MS = 700;
 const LOWEST = 1e-16; // ‖M−UV‖/‖M‖ below is rounding, and a logarithmic axis has no zero
+const READABLE = 1e-4; // no picture shows a smaller difference: below it one error is as good as another
+const BESIDE = 44; // letters of a name for which there is room beside the chart
 const AXES = { iterations: "iteration", seconds: "time (s)" };
 
 export class View {
@@ -13,11 +16,14 @@ export class View {
     this.trigger = setTriggerValue;
     this.runs = new Map();
     this.axis = "iterations";
-    this.root = this.build(parent);
+    this.slide = 0; // of the presenter's view: the curves, then one run after another
+    this.root = Object.assign(this.build(parent), { view: this });
     this.theme = readTheme(this.root);
     this.root.addEventListener("transitionend", (e) => e.target === this.root && this.retheme());
     this.onVisible = () => document.hidden || this.tick();
     document.addEventListener("visibilitychange", this.onVisible);
+    this.onResize = () => this.resized();
+    window.addEventListener("resize", this.onResize);
     loadPlotly(data.plotly).then((Plotly) => {
       this.Plotly = Plotly;
       this.draw();
@@ -33,13 +39,17 @@ export class View {
       "figure",
       { class: "semf-charts", "aria-label": "Residuals of the runs" },
       element("figcaption", {}, element("span", { class: "semf-title", text: "Residual ‖M−UV‖ / ‖M‖ of the feasible factors" }), axis),
-      element("p", { class: "semf-words semf-clamped", hidden: true, text: `What is below ${LOWEST} is drawn at ${LOWEST}.` }),
+      element("label", { class: "semf-words semf-deep", hidden: true }, element("input", { type: "checkbox" }), element("span")),
       element("div", { class: "semf-plot" }),
       element("p", { class: "semf-hidden semf-chart-text" }),
     );
     const root = element("div", { class: "semf-live semf-compare" }, chart, element("p", { class: "semf-title semf-order" }), element("div", { class: "semf-gallery" }));
     axis.addEventListener("change", (event) => {
       this.axis = event.target.value;
+      this.draw();
+    });
+    root.querySelector(".semf-deep input").addEventListener("change", (event) => {
+      this.deep = event.target.checked;
       this.draw();
     });
     parent.querySelector(":scope > .semf-live")?.remove(); // Streamlit's own children (the style sheet) stay
@@ -56,6 +66,7 @@ export class View {
     this.gone = true;
     clearTimeout(this.timer);
     document.removeEventListener("visibilitychange", this.onVisible);
+    window.removeEventListener("resize", this.onResize);
     if (this.Plotly) setTimeout(() => this.Plotly.purge(this.root.querySelector(".semf-plot")), 2000);
   }
 
@@ -108,27 +119,52 @@ export class View {
     if (!this.Plotly || !runs.length) return;
     const { text, grid, font, dark } = this.theme;
     const traces = runs.map((run) => ({
-      type: "scatter", mode: "lines", name: run.title.replaceAll("<", "‹"), x: run[this.axis], y: run.error.map(drawable), customdata: run.error, line: { color: lighter(run.colour, dark), dash: run.dash, width: 2.2 },
+      type: "scatter", mode: "lines", name: run.title.replaceAll("<", "‹"), x: run[this.axis], y: run.error.map(drawable), customdata: run.error, line: { color: lighter(run.colour, dark), dash: run.dash, width: this.presenting ? 4 : 2.2 },
       hovertemplate: `%{customdata:.4g}<extra>${run.title.replaceAll("<", "‹")}</extra>`,
     }));
     const narrow = this.root.clientWidth < 620;
-    const axis = { gridcolor: grid, linecolor: grid, zeroline: false, type: "log", exponentformat: "power" };
+    const size = this.presenting ? HALL : narrow ? 12 : 14;
+    const axis = { gridcolor: grid, linecolor: grid, zeroline: false, type: "log", tickangle: 0 };
+    const ranges = { xaxis: padded(logRange(runs.map((run) => run[this.axis])), 0.01), yaxis: this.errorRange(runs) };
     const layout = {
-      uirevision: this.axis, margin: { l: 60, r: 10, t: 8, b: 56 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
-      font: { color: text, family: font, size: narrow ? 12 : 14 }, hoverlabel: { bgcolor: dark ? "#22262e" : "#ffffff", bordercolor: grid, font: { color: text } },
-      xaxis: { ...axis, title: { text: AXES[this.axis], standoff: 14 } }, yaxis: { ...axis, nticks: 6, range: errorRange(runs, this.floor) }, showlegend: true,
-      legend: narrow ? { orientation: "h", y: -0.22 } : { x: 1.01, y: 1 }, shapes: [], annotations: [],
+      uirevision: `${this.axis} ${this.deep}`, margin: this.presenting ? { l: 120, r: 10, t: 8, b: 90 } : { l: 60, r: 10, t: 8, b: 56 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
+      font: { color: text, family: font, size }, hoverlabel: { bgcolor: dark ? "#22262e" : "#ffffff", bordercolor: grid, font: { color: text } },
+      xaxis: { ...axis, ...ticks(ranges.xaxis), range: ranges.xaxis, title: { text: AXES[this.axis], standoff: 8, font: { size } } },
+      yaxis: { ...axis, ...ticks(ranges.yaxis), range: ranges.yaxis }, showlegend: true,
+      legend: narrow || runs.some((run) => run.title.length > BESIDE) ? { orientation: "h", y: -0.22 } : { x: 1.01, y: 1 }, shapes: [], annotations: [],
     };
     if (this.floor) {
       const y = this.floor.value;
-      const label = { text: floorWords(this.floor), textposition: "start", yanchor: "bottom", font: { size: 11, color: text } };
+      const label = { text: floorWords(this.floor), textposition: "start", yanchor: "bottom", font: { size: this.presenting ? HALL : 11, color: text } };
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, layer: "below", label, line: { color: text, width: 1, dash: "dash" } });
     }
-    this.Plotly.react(this.root.querySelector(".semf-plot"), traces, layout, { displaylogo: false, responsive: true, displayModeBar: false });
-    this.root.querySelector(".semf-clamped").hidden = !runs.some((run) => run.error.some((error) => error !== drawable(error)));
-    const words = runs.map((run) => `${run.title}: ${run.error.length ? run.error.at(-1).toPrecision(3) : "not begun"} after ${run.iterations.at(-1) ?? 0} iterations`);
+    const plot = this.root.querySelector(".semf-plot");
+    this.Plotly.react(plot, traces, layout, { displaylogo: false, responsive: true, displayModeBar: false });
+    if (!this.listening) {
+      this.listening = true;
+      plot.on("plotly_relayout", (change) => Object.keys(change).some((name) => /range/.test(name)) && this.retick(plot));
+    }
+    const words = runs.map((run) => `${run.title}: ${run.error.length ? figure(run.error.at(-1)) : "not begun"} after ${run.iterations.at(-1) ?? 0} iterations`);
     this.root.querySelector(".semf-chart-text").textContent = `Logarithmic curves. ${words.join("; ")}.`;
     this.root.dataset.drawn = "yes";
+  }
+
+  // Errors that anybody can tell apart; all of them at the switch, which is there if that makes a difference.
+  errorRange(runs) {
+    const [low, high] = logRange([...runs.map((run) => run.error.map(drawable)), this.floor ? [this.floor.value] : []]);
+    const bottom = Math.log10(READABLE);
+    const cut = low < bottom && runs.some((run) => run.error.at(-1) > READABLE);
+    const box = this.root.querySelector(".semf-deep");
+    box.hidden = !cut;
+    box.lastChild.textContent = ` Down to the smallest error, ${figure(10 ** low, 1)}; what is below ${figure(READABLE)} is rounding to the eye.`;
+    return padded([cut && !this.deep ? bottom : low, high], 0.05);
+  }
+
+  // Ticks for what a zoom shows.
+  retick(plot) {
+    const change = {};
+    for (const axis of ["xaxis", "yaxis"]) for (const [name, value] of Object.entries(ticks(plot._fullLayout[axis].range))) change[`${axis}.${name}`] = value;
+    this.Plotly.relayout(plot, change);
   }
 
   gallery() {
@@ -137,6 +173,7 @@ export class View {
     const cards = runs.map((run) => this.card(place, run.id, run, `${run.title}`, run.words));
     if (this.truth) cards.unshift(this.card(place, "truth", { montage: this.truth, matched: [] }, "Ground truth", "what there is to be found"));
     place.replaceChildren(...cards);
+    this.part();
     this.root.querySelector(".semf-order").textContent = this.truth
       ? "Components, in the order of the true parts; framed where they are one. Those that match nothing come last."
       : "Components, in the order of the first run's.";
@@ -148,41 +185,77 @@ export class View {
     const card = place.querySelector(`[data-card="${key}"]`) ?? element(
       "figure",
       { class: "semf-card", "data-card": key },
-      element("figcaption", {}, element("span", { class: "semf-title" }), element("span", { class: "semf-words" })),
+      element("figcaption", {}, element("span", { class: "semf-title" }), element("span", { class: "semf-words" }), element("span", { class: "semf-words" })),
       element("div", { class: "semf-montage" }, element("img", { class: "semf-pixels", alt: "" })),
     );
-    const [name, state] = card.querySelectorAll("figcaption span");
+    const [name, state, named] = card.querySelectorAll("figcaption span");
+    named.textContent = run.ranked ? "" : (run.names ?? []).flatMap((text, slot) => (text ? [`${slot + 1} ${text}`] : [])).join("; ");
     name.textContent = title;
     name.style.borderLeft = run.colour ? `0.5rem solid ${lighter(run.colour, this.theme.dark)}` : "0";
     state.textContent = words;
     const image = card.querySelector("img");
     const { montage } = run;
-    if (montage && image.src !== montage.url) {
+    if (montage && (image.src !== montage.url || card.dataset.names !== String(run.names))) {
       image.src = montage.url;
+      card.dataset.names = String(run.names);
       image.alt = `${title}: ${montage.tiles.length} components, ${run.matched.length} of them a component of the reference`;
+      card.querySelector(".semf-montage").style.setProperty("--ratio", montage.size[0] / montage.size[1]);
       this.frames(card.querySelector(".semf-montage"), run);
     }
-    card.hidden = false;
     return card;
+  }
+
+  // -- the presenter's view ----------------------------------------------------------------------
+
+  resized() {
+    const on = isPresenting();
+    if (on === this.presenting) return;
+    this.presenting = on;
+    this.slide = 0;
+    this.part();
+    this.draw();
+  }
+
+  turn(steps) {
+    const last = Math.max(1, this.root.querySelectorAll(".semf-card").length - 1);
+    this.slide = Math.max(0, Math.min(last, this.slide + steps));
+    this.part();
+  }
+
+  // The curves alone, or the truth (the first run, where none is known) beside one of the others.
+  part() {
+    const on = this.presenting;
+    this.root.querySelector(".semf-charts").hidden = Boolean(on && this.slide);
+    this.root.querySelector(".semf-order").hidden = Boolean(on);
+    this.root.querySelectorAll(".semf-card").forEach((card, i) => (card.hidden = Boolean(on && !(this.slide && (i === 0 || i === this.slide)))));
   }
 
   frames(place, run) {
     place.querySelectorAll(".semf-tile").forEach((tile) => tile.remove());
     const matched = new Set(run.matched);
+    place.classList.toggle("semf-lists", Boolean(run.ranked));
     run.montage.tiles.forEach(([slot, left, top, width, height]) => {
       const style = `left:${left}%;top:${top}%;width:${width}%;height:${height}%`;
       const column = run.columns?.[slot];
-      const title = `Component ${slot + 1}${column === undefined ? "" : column < 0 ? ": none" : ` (column ${column + 1} of U)`}`;
-      place.append(element("span", { class: `semf-tile${matched.has(slot) ? " semf-matched" : ""}`, style, title, "aria-hidden": "true" }));
+      const name = run.names?.[slot];
+      const title = `${name || `Component ${slot + 1}`}${column === undefined ? "" : column < 0 ? ": none" : ` (column ${column + 1} of U)`}`;
+      const label = run.ranked ? element("span", { class: "semf-number", text: `${slot + 1} ${name ?? ""}` }) : null;
+      const tile = element("span", { class: `semf-tile${matched.has(slot) ? " semf-matched" : ""}`, style, title, "aria-hidden": label ? null : "true" }, label);
+      list(tile, run.ranked?.[slot]);
+      place.append(tile);
     });
   }
 }
 
-// The axis goes down as far as the data does.
-function errorRange(runs, floor) {
-  const [low, high] = logRange([...runs.map((run) => run.error.map(drawable)), floor ? [floor.value] : []]);
-  const pad = 0.05 * (high - low) + 0.02;
+function padded([low, high], share) {
+  const pad = share * (high - low) + 0.02;
   return [low - pad, high + pad];
+}
+
+// In one size and one way of writing numbers.
+function ticks(range) {
+  const found = decades(...range);
+  return { tickmode: "array", tickvals: found.map(([power]) => 10 ** power), ticktext: found.map(([, label]) => label) };
 }
 
 function drawable(error) {

@@ -1,18 +1,21 @@
 // What both charts share: the curves, their colours, and their text for who cannot see them.
 
-export const LINES = [
-  { curve: 0, panel: 1, name: "‖M−XY‖ free", colour: "sky", dash: "dot" },
-  { curve: 1, panel: 1, name: "‖M−UV‖ feasible", colour: "blue", width: 2.5 },
-  { curve: 2, panel: 2, name: "α", colour: "orange" },
-  { curve: 3, panel: 2, name: "β", colour: "purple", dash: "dash" },
-  { curve: 4, panel: 3, name: "‖X−U‖", colour: "green" },
-  { curve: 5, panel: 3, name: "‖Y−V‖", colour: "vermilion", dash: "dash" },
-];
-export const TITLES = { 1: "Residual (units of M)", 2: "Penalties α, β", 3: "Feasibility gap (units of the factors)" };
-const MARKS = { kick: "Kick", restart: "New start", edit: "Change", polish: "Polish" };
-// Okabe and Ito's colours, a little lighter on dark ground.
-const LIGHT = { blue: "#0072B2", sky: "#3A93C8", orange: "#B86E00", purple: "#A8508A", green: "#00805E", vermilion: "#C04A00" };
-const DARK = { blue: "#56B4E9", sky: "#9AD3F5", orange: "#F0B040", purple: "#E59CC4", green: "#3CC79B", vermilion: "#FF8A4C" };
+// They are described in semf_core/exports/curves.py, for the report and the figures too; the server makes a module of it.
+import { COLOURS, EVENTS, PANELS } from "./description.js";
+
+const DASHES = { dotted: "dot", dashed: "dash" };
+export const LINES = PANELS.flatMap((panel, i) =>
+  panel.lines.map((line) => ({ panel: i + 1, name: line.label, word: line.column, colour: line.colour, dash: DASHES[line.dash], width: line.main ? 2.5 : undefined })),
+).map((line, curve) => ({ ...line, curve }));
+export const TITLES = Object.fromEntries(PANELS.map((panel, i) => [i + 1, panel.unit ? `${panel.title} (${panel.unit})` : panel.title]));
+export const MARKS = EVENTS;
+// The sign of each in the chart, and the same as a character.
+const EVENT_SIGNS = { kick: ["triangle-down", "▼"], descent: ["triangle-right", "▶"], restart: ["star", "★"], edit: ["diamond", "◆"], polish: ["circle", "●"] };
+
+export function signOf(kind) {
+  const [symbol, glyph] = EVENT_SIGNS[kind] ?? ["square", "■"];
+  return { symbol, glyph };
+}
 
 export function readTheme(root) {
   const style = getComputedStyle(root);
@@ -20,7 +23,7 @@ export function readTheme(root) {
   const [r, g, b] = (text.match(/[\d.]+/g) ?? [0, 0, 0]).map(Number);
   const dark = 0.3 * r + 0.6 * g + 0.1 * b > 128;
   root.dataset.theme = dark ? "dark" : "light";
-  return { text, dark, grid: dark ? "rgba(255,255,255,0.13)" : "rgba(0,0,0,0.11)", font: style.fontFamily, colours: dark ? DARK : LIGHT };
+  return { text, dark, grid: dark ? "rgba(255,255,255,0.13)" : "rgba(0,0,0,0.11)", font: style.fontFamily, colours: COLOURS[dark ? "dark" : "light"] };
 }
 
 export function logRange(curves) {
@@ -57,12 +60,12 @@ export function floorWords(floor) {
   return `best possible at rank ${floor.rank} (Eckart–Young)`;
 }
 
-export function chartText(lines, history, floor) {
+function chartText(lines, history, floor) {
   const last = history.x.length - 1;
-  const values = lines.map((l) => `${l.name} ${history.curves[l.curve][last].toPrecision(3)}`).join(", ");
+  const values = lines.map((l) => `${l.name} ${figure(history.curves[l.curve][last])}`).join(", ");
   const mark = history.events.at(-1);
   const kinds = mark ? ` Marks: ${history.events.length}, the last one ${MARKS[mark[1]] ?? ""} at iteration ${mark[0]}.` : "";
-  const bound = floor ? ` The ${floorWords(floor)}: ${floor.value.toPrecision(3)}.` : "";
+  const bound = floor ? ` The ${floorWords(floor)}: ${figure(floor.value)}.` : "";
   return `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}${bound}`;
 }
 
@@ -80,4 +83,50 @@ export class Caption {
     this.said = now;
     this.place.textContent = chartText(this.lines, history, floor);
   }
+}
+
+// Powers of ten, at most five of them; within one decade also 2 and 5, and within less of it equal steps.
+export function decades(low, high) {
+  const every = Math.max(1, Math.ceil((high - low) / 5));
+  const found = [];
+  for (let power = Math.ceil(low); power <= high; power++) {
+    if (power % every === 0) found.push([power, plainNumber(power)]);
+  }
+  if (found.length > 1) return found;
+  for (let power = Math.floor(low); power <= high; power++) {
+    for (const digit of [1, 2, 5]) {
+      const place = power + Math.log10(digit);
+      if (place >= low && place <= high && !found.some((f) => f[0] === place)) found.push([place, String(Number((digit * 10 ** power).toPrecision(1)))]);
+    }
+  }
+  return found.length > 1 ? found : evenly(10 ** low, 10 ** high);
+}
+
+// Three or four round numbers between two others, with the places of their logarithms.
+function evenly(low, high) {
+  const rough = (high - low) / 3;
+  const size = 10 ** Math.floor(Math.log10(rough));
+  const step = size * ([1, 2, 5].findLast((factor) => factor * size <= rough) ?? 1);
+  const found = [];
+  for (let value = Math.ceil(low / step) * step; value <= high && found.length < 8; value += step) found.push([Math.log10(value), String(Number(value.toPrecision(5)))]);
+  return found;
+}
+
+function plainNumber(power) {
+  if (power >= -2 && power <= 4) return Number((10 ** power).toPrecision(1)).toLocaleString("en");
+  return `10${raised(power)}`;
+}
+
+function raised(power) {
+  return [...String(power)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
+}
+
+// A number for people, as the server writes it too: 0.0213, 5,390, 4.7·10⁻¹⁵.
+export function figure(value, digits = 3) {
+  const rounded = Number(value.toPrecision(digits));
+  const size = Math.abs(rounded);
+  if (!Number.isFinite(rounded)) return String(value);
+  if (size === 0 || (size >= 1e-4 && size < 1e5)) return rounded.toLocaleString("en", { maximumSignificantDigits: digits }).replace("-", "−");
+  const [mantissa, power] = rounded.toExponential().split("e");
+  return `${mantissa.replace("-", "−")}·10${raised(Number(power))}`;
 }

@@ -1,4 +1,6 @@
 // The skeleton of the view, and decoding of packed numbers.
+import { penalties, playing, toolbar } from "./controls.js";
+import { LINES } from "./curves.js";
 
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -10,6 +12,11 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+// A sign of the font that Streamlit brings; what it means stands in the label of the button around it.
+export function icon(name) {
+  return element("span", { class: "semf-icon", "aria-hidden": "true", text: name });
+}
+
 export function build(parent, data) {
   const compact = data.compact;
   const head = element(
@@ -18,30 +25,42 @@ export function build(parent, data) {
     element("span", { class: "semf-state", role: "status", text: "Loading …" }),
     element("span", { class: "semf-iteration" }),
     element("span", { class: "semf-badges", "aria-live": "polite" }),
+    data.bench ? toolbar(data) : null,
   );
   const charts = element(
     "figure",
     { class: "semf-charts", "aria-label": "Curves of the run" },
     element("div", { class: "semf-plot" }),
     element("figcaption", { class: "semf-hidden semf-chart-text" }),
-    compact ? null : element("p", { class: "semf-scale", text: "Drag to zoom, double-click for everything, click to look at an iteration." }),
-    compact || !data.splits ? null : element("ul", { class: "semf-cases", "aria-label": "Decisions of Algorithm 2 so far" }),
+    compact ? null : element("p", { class: "semf-scale" }, element("span", { class: "semf-grey", hidden: true, text: "Grey: before the last change." }), "Drag to zoom, double-click for everything, click to look at an iteration."),
+    compact ? null : curveWords(data),
+    compact ? null : element("ul", { class: "semf-cases", "aria-label": "Marks in the chart" }),
+    data.bench && data.splits && !data.still ? penalties(data) : null,
   );
-  const root = element("div", { class: `semf-live${compact ? " semf-compact" : ""}${data.splits ? "" : " semf-single"}`, "data-run": data.run }, head);
-  const { basis, note, map, samples } = pictures(compact, data.splits);
+  const root = element("div", { class: `semf-live${compact ? " semf-compact" : ""}${data.splits ? "" : " semf-single"}`, "data-run": data.run });
+  const { basis, note, map, samples } = pictures(data);
   const left = element("div", { class: "semf-column" }, charts, samples);
   const right = element("div", { class: "semf-column" }, basis, note, map);
-  root.append(scrubber(), element("div", { class: "semf-body" }, left, right));
+  const said = compact ? [] : [element("p", { class: "semf-line", "aria-live": "polite", hidden: true }), element("p", { class: "semf-message", role: "status", hidden: true })];
+  const top = element("div", { class: "semf-top" }, head, scrubber(data), element("div", { class: "semf-ending", hidden: true }), ...said);
+  root.append(top, element("div", { class: "semf-body" }, left, right));
   parent.querySelector(":scope > .semf-live")?.remove(); // Streamlit's own children (the style sheet) stay
   parent.append(root);
   return root;
 }
 
-function scrubber() {
+// What the curves are, a press each.
+function curveWords(data) {
+  const lines = data.splits ? LINES : LINES.filter((l) => l.curve === 1);
+  return element("p", { class: "semf-scale" }, "What is ", ...lines.map((l) => element("span", { "data-word": l.word, text: l.name.split(" ")[0] })), "?");
+}
+
+function scrubber(data) {
   const id = `semf-${Math.random().toString(36).slice(2)}`;
   return element(
     "div",
-    { class: "semf-scrubber" },
+    { class: "semf-scrubber", role: data.bench ? "toolbar" : null, "aria-label": data.bench ? "Controls of the run" : null },
+    playing(data),
     element("button", { type: "button", class: "semf-replay", text: "Replay" }),
     element("label", { for: id, class: "semf-hidden", text: "Iteration on show" }),
     element("input", { id, type: "range", min: 0, max: 0, value: 0, step: 1, disabled: true }),
@@ -49,7 +68,7 @@ function scrubber() {
   );
 }
 
-function pictures(compact, splits) {
+function pictures({ compact, splits, imposed }) {
   const name = `semf-factor-${Math.random().toString(36).slice(2)}`;
   const choice = element(
     "fieldset",
@@ -63,6 +82,7 @@ function pictures(compact, splits) {
     { class: "semf-basis" },
     element("figcaption", {}, element("span", { class: "semf-title", text: "Basis images" }), compact || !splits ? null : choice),
     element("div", { class: "semf-montage" }, element("img", { alt: "Basis images are not recorded yet", class: "semf-pixels" })),
+    imposed ? element("p", { class: "semf-imposed", text: imposed }) : null,
     element("p", { class: "semf-scale" }),
   );
   if (compact) return { basis };
@@ -82,6 +102,20 @@ function pictures(compact, splits) {
   );
   return { basis, map, samples, note: element("p", { class: "semf-inspect", role: "note", text: HINT }) };
 }
+
+// What stands outside of Streamlit's elements, in the colours of its theme.
+export function dressed(made) {
+  const style = getComputedStyle(document.querySelector(".stApp") ?? document.body);
+  made.style.setProperty("--st-background-color", style.backgroundColor);
+  made.style.setProperty("--st-text-color", style.color);
+  made.style.setProperty("--line", `color-mix(in srgb, ${style.color} 30%, transparent)`);
+  made.style.fontFamily = style.fontFamily;
+  return made;
+}
+
+// Large words and pictures for a hall, and nothing else.
+export const isPresenting = () => document.body.classList.contains("semf-presenting");
+export const HALL = 24; // pixels of its words at least
 
 export const HINT = "Point at a basis image to see which samples use it; click to show them. Components and samples are counted from 1.";
 

@@ -1,5 +1,6 @@
 // Basis montage, coefficient map and samples: each is one PNG whose src is swapped; buttons lie over the tiles.
 import { counted, element, HINT } from "./dom.js";
+import { explainable } from "./words.js";
 
 export class Pictures {
   constructor(root, data, changed) {
@@ -28,6 +29,13 @@ export class Pictures {
     if (this.compact) return;
     this.map(picture);
     this.sampleRows(picture.samples);
+    if (this.toPin !== undefined && this.toPin < picture.use.length) {
+      this.pinned = this.toPin;
+      this.samples = picture.use[this.toPin][1].map((s) => s[0]);
+      this.toPin = undefined;
+      this.changed();
+    }
+    if (this.pinned !== null && this.pinned >= picture.use.length) this.pinned = null;
     this.inspect(this.hovered ?? this.pinned);
   }
 
@@ -36,7 +44,8 @@ export class Pictures {
     const text = badges.map((b) => b.text).join("|");
     if (place.dataset.text === text) return;
     place.dataset.text = text;
-    place.replaceChildren(...badges.map((b) => element("span", { class: `semf-badge${b.done ? " semf-done" : ""}`, text: b.text })));
+    place.replaceChildren(...badges.map((b) => element("span", { class: `semf-badge${b.done ? " semf-done" : ""}`, "data-word": b.word, text: b.text })));
+    explainable(this.root);
   }
 
   // -- basis -----------------------------------------------------------------------------------
@@ -48,17 +57,45 @@ export class Pictures {
     swap(image, basis);
     const rows = grouped ? ", one group a row" : "";
     image.alt = `${basis.tiles.length} columns of ${factor} as images${rows}, iteration ${iteration}` + (picture.badges.length ? `: ${picture.badges.map((b) => b.text).join(", ")}` : "");
-    figure.querySelector(".semf-title").textContent = `Basis ${factor}${grouped ? ", one group a row" : ""}`;
+    const { ranked } = picture;
+    this.titled();
     scale(figure, basis, "each image scaled to its own largest value");
+    figure.querySelector(".semf-scale").hidden = Boolean(ranked);
     this.tiles(figure.querySelector(".semf-montage"), basis.tiles);
+    figure.querySelector(".semf-montage").classList.toggle("semf-lists", Boolean(ranked));
     const matched = new Set(picture.matched);
+    const rests = new Map(picture.remainders);
     const use = picture.use;
+    const lit = new Set(this.lit?.() ?? []);
     for (const button of figure.querySelectorAll(".semf-tile")) {
       const column = Number(button.dataset.column);
       button.classList.toggle("semf-matched", matched.has(column));
-      const known = matched.has(column) ? ", a true part" : "";
-      button.setAttribute("aria-label", `Component ${counted(column)}${known}${use ? `, used by ${use[column][0]} samples` : ""}`);
+      button.classList.toggle("semf-lit", lit.has(column));
+      const rest = rests.get(column);
+      button.classList.toggle("semf-nearly", rest !== undefined);
+      const known = matched.has(column) ? `, a true part${rest === undefined ? "" : ` with ${rest} % of something else`}` : "";
+      const listed = ranked ? `: ${ranked[column].map(([word]) => word).join(", ")}` : "";
+      button.setAttribute("aria-label", `${this.name(column)}${known}${use ? `, used by ${use[column][0]} samples` : ""}${listed}`);
+      const typed = picture.names?.[column];
+      put(button.querySelector(".semf-number"), typed ? `${counted(column)} ${typed}` : String(counted(column)));
+      words(button, ranked?.[column]);
     }
+  }
+
+  // What is on show, and of which iteration where it is another than the wanted one.
+  titled(computing = false) {
+    if (!this.picture) return;
+    const { factor, grouped, iteration, ranked, ranked_title } = this.picture;
+    const what = ranked ? `: the strongest ${ranked_title} of each component` : grouped ? ", one group a row" : "";
+    const wanted = this.wanted?.() ?? null;
+    const soon = computing ? `; ${wanted} is being computed` : "";
+    const other = wanted !== null && wanted !== iteration ? `, iteration ${iteration} (recorded last before ${wanted}${soon})` : "";
+    put(this.root.querySelector(".semf-basis .semf-title"), `Basis ${factor}${what}${other}`);
+  }
+
+  // What somebody has called it, or its number.
+  name(column) {
+    return this.picture?.names?.[column] || `Component ${counted(column)}`;
   }
 
   tiles(place, tiles) {
@@ -79,8 +116,15 @@ export class Pictures {
   listen(button, index) {
     const column = Number(button.dataset.column);
     button.tabIndex = index ? -1 : 0;
-    const look = () => this.inspect((this.hovered = column));
-    const leave = () => ((this.hovered = null), this.inspect(this.pinned));
+    const look = () => {
+      this.inspect((this.hovered = column));
+      this.flick?.tile(button);
+    };
+    const leave = () => {
+      this.hovered = null;
+      this.inspect(this.pinned);
+      this.flick?.leave();
+    };
     button.addEventListener("mouseenter", look);
     button.addEventListener("focus", look);
     button.addEventListener("mouseleave", leave);
@@ -105,6 +149,28 @@ export class Pictures {
     this.changed();
   }
 
+  // What an address says: a factor, and a component that is chosen.
+  choose(factor, column) {
+    if (factor === "X" || factor === "U") {
+      this.factor = factor;
+      for (const radio of this.root.querySelectorAll(".semf-factor input")) radio.checked = radio.value === factor;
+    }
+    if (Number.isInteger(column) && column >= 0) this.toPin = column;
+  }
+
+  // What somebody else points at: the component that is chosen, and the one that stands out.
+  point(column, spot) {
+    if (!this.picture) this.toPin = column ?? undefined;
+    else if (column !== this.pinned && (column === null || column < this.picture.use.length)) this.pin(column ?? this.pinned);
+    this.laser(spot !== null);
+    this.inspect(spot ?? this.pinned);
+  }
+
+  // The others are dimmed as long as it is on.
+  laser(on) {
+    this.root.querySelector(".semf-basis .semf-montage").classList.toggle("semf-laser", on);
+  }
+
   fitNumbers() {
     const tile = this.root.querySelector(".semf-tile");
     if (tile) tile.parentElement.classList.toggle("semf-tiny", tile.clientWidth < 24);
@@ -115,6 +181,7 @@ export class Pictures {
   inspect(column) {
     const place = this.root.querySelector(".semf-inspect");
     const bar = this.root.querySelector(".semf-row");
+    this.root.querySelector(".semf-basis .semf-montage").classList.toggle("semf-pinned", this.pinned !== null);
     for (const b of this.root.querySelectorAll(".semf-tile")) b.classList.toggle("semf-chosen", Number(b.dataset.column) === column);
     const use = column === null || column === undefined ? null : this.picture?.use?.[column];
     bar.hidden = !use;
@@ -123,11 +190,11 @@ export class Pictures {
       return;
     }
     const [count, top] = use;
-    const most = top.map(([sample, value]) => `${counted(sample)} (${value})`).join(", ");
-    place.textContent = `Component ${counted(column)}: used by ${count} of ${this.picture.sample_count} samples` + (most ? `, most by ${most}.` : ".");
+    const most = top.map(([sample, value, label]) => `${label ?? counted(sample)} (${value})`).join(", ");
+    place.textContent = `${this.name(column)}: used by ${count} of ${this.picture.sample_count} samples` + (most ? `, most by ${most}.` : ".");
     const rows = this.picture.use.length;
-    bar.style.top = `${(100 * column) / rows}%`;
-    bar.style.height = `${100 / rows}%`;
+    const box = this.picture.coefficients.tiles.find(([k]) => k === column) ?? [column, 0, (100 * column) / rows, 100, 100 / rows];
+    ["left", "top", "width", "height"].forEach((side, i) => (bar.style[side] = `${box[i + 1]}%`));
   }
 
   map(picture) {
@@ -136,9 +203,12 @@ export class Pictures {
     const name = picture.factor === "X" ? "Y" : "V";
     swap(image, picture.coefficients);
     image.alt = `Coefficients ${name}: ${picture.use.length} components by ${picture.sample_count} samples, iteration ${picture.iteration}`;
-    image.style.height = `${Math.max(90, Math.min(260, picture.use.length * 9))}px`;
-    figure.querySelector(".semf-title").textContent = `Coefficients ${name}: a row for each component, a column for each sample`;
-    scale(figure, picture.coefficients, "");
+    const curves = picture.sample_axis && !picture.as_maps;
+    figure.classList.toggle("semf-maps", picture.as_maps);
+    image.style.height = picture.as_maps ? "auto" : `${Math.max(90, Math.min(curves ? 420 : 260, picture.use.length * (curves ? 34 : 9)))}px`;
+    const drawn = picture.as_maps ? "a map for each component" : curves ? `a curve for each component over ${picture.sample_axis}` : "a row for each component, a column for each sample";
+    figure.querySelector(".semf-title").textContent = `Coefficients ${name}: ${drawn}`;
+    scale(figure, picture.coefficients, picture.coefficients.tiles.length ? "each scaled to its own largest value" : "");
   }
 
   sampleRows(samples) {
@@ -146,7 +216,7 @@ export class Pictures {
     figure.hidden = !samples; // a snapshot whose data is not here
     if (!samples) return;
     const image = figure.querySelector("img");
-    const chosen = samples.chosen.map(counted).join(", ");
+    const chosen = samples.labels.join(", ");
     swap(image, samples);
     const rows = ["M", "fit", "M − fit"];
     image.alt = `Samples ${chosen}: data, reconstruction and difference, one below the other`;
@@ -157,6 +227,21 @@ export class Pictures {
   }
 }
 
+function put(place, text) {
+  if (place.textContent !== text) place.textContent = text;
+}
+
+// The strongest rows of a component, below its number.
+export function words(place, list) {
+  const old = place.querySelector("ol");
+  const text = JSON.stringify(list ?? null);
+  if ((old?.dataset.text ?? "null") === text) return;
+  old?.remove();
+  if (!list) return;
+  const lines = list.map(([word, score]) => element("li", {}, element("span", { text: String(score) }), word));
+  place.append(element("ol", { class: "semf-ranked", "data-text": text }, ...(lines.length ? lines : [element("li", { text: "all zero" })])));
+}
+
 function swap(image, picture) {
   if (image.src !== picture.url) image.src = picture.url;
   const [width, height] = picture.size;
@@ -164,12 +249,14 @@ function swap(image, picture) {
   image.parentElement.style.setProperty("--ratio", width / height);
 }
 
-function scale(figure, picture, note) {
+function scale(figure, picture, more) {
+  const note = [more, picture.missing && "hatched: missing"].filter(Boolean).join("; ");
   const place = figure.querySelector(".semf-scale");
   const [low, high] = picture.range;
   const text = `${picture.signed ? -high : Math.min(low, 0)}|${high}|${note}`;
   if (place.dataset.text === text) return;
   place.dataset.text = text;
   const bar = element("span", { class: `semf-bar${picture.signed ? " semf-signed" : ""}`, "aria-hidden": "true" });
-  place.replaceChildren(String(picture.signed ? -high : 0), bar, `${high}, square-root scale${note ? `; ${note}` : ""}`);
+  const ends = element("span", { class: "semf-ends" }, String(picture.signed ? -high : 0), bar, String(high));
+  place.replaceChildren(ends, element("span", { text: ["square-root scale", note].filter(Boolean).join("; ") }));
 }

@@ -1,23 +1,27 @@
-// The slider over recorded frames: it stays at the iteration where the user put it while frames arrive.
+// The slider over iterations: it stays at the iteration where the user put it while others arrive.
 
 const NEWEST = { failed: "Last recorded factors", interrupted: "Last recorded factors" };
+const MANY = 10; // iterations at a press with Shift
 
 export class Scrubber {
   constructor(root, actions) {
     this.actions = actions;
     this.keyframes = [];
+    this.last = 0;
     this.slider = root.querySelector(".semf-scrubber input[type=range]");
     this.box = root.querySelector(".semf-follow input");
     this.button = root.querySelector(".semf-replay");
     this.label = root.querySelector(".semf-follow");
-    this.slider.addEventListener("input", () => {
-      this.box.checked = false;
-      this.put(Number(this.slider.value));
-      actions.seek(this.keyframes[Number(this.slider.value)]);
+    this.slider.addEventListener("input", () => this.seek(Number(this.slider.value)));
+    this.slider.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -MANY, ArrowDown: -MANY, ArrowRight: MANY, ArrowUp: MANY }[event.key];
+      if (!step || !event.shiftKey) return;
+      event.preventDefault();
+      this.seek(Number(this.slider.value) + step);
     });
     this.box.addEventListener("change", () => {
       if (this.box.checked) actions.follow();
-      else actions.seek(this.keyframes.at(-1) ?? 0);
+      else actions.seek(this.last);
     });
     this.button.addEventListener("click", () => actions.replay());
   }
@@ -28,40 +32,32 @@ export class Scrubber {
     this.label.lastChild.textContent = ` ${live ? "Follow live" : (NEWEST[state] ?? "Final factors")}`;
   }
 
-  // Show these frames, with the thumb at an iteration (null: at the newest).
-  frames(keyframes, at) {
+  // Show so many iterations, with the thumb at one of them (null: at the newest).
+  frames(keyframes, iterations, at) {
     this.keyframes = keyframes;
-    const last = Math.max(0, keyframes.length - 1);
-    this.slider.max = last;
-    this.slider.disabled = keyframes.length < 2;
+    this.last = iterations;
+    this.slider.max = iterations;
+    this.slider.disabled = iterations < 1;
     this.button.hidden = this.live || keyframes.length < 2;
     this.box.checked = at === null;
-    this.put(at === null ? last : this.indexOf(at));
+    this.put(at ?? iterations);
   }
 
-  put(index) {
-    if (Number(this.slider.value) !== index) this.slider.value = index;
-    const iteration = this.keyframes[index];
-    if (iteration !== undefined) this.slider.setAttribute("aria-valuetext", `iteration ${iteration}`);
+  put(iteration) {
+    if (Number(this.slider.value) !== iteration) this.slider.value = iteration;
+    this.slider.setAttribute("aria-valuetext", `iteration ${iteration}`);
   }
 
-  // The last frame at or before an iteration: what the server shows for it.
-  indexOf(iteration) {
-    let index = 0;
-    while (index + 1 < this.keyframes.length && this.keyframes[index + 1] <= iteration) index++;
-    return index;
-  }
-
-  seekNear(iteration) {
-    if (!this.keyframes.length) return;
-    const index = this.indexOf(iteration);
+  // Any iteration: the server shows what was recorded last before it, or computes it again.
+  seek(wanted) {
+    const iteration = Math.max(0, Math.min(this.last, Math.round(wanted)));
     this.box.checked = false;
-    this.put(index);
-    this.actions.seek(this.keyframes[index]);
+    this.put(iteration);
+    this.actions.seek(iteration);
   }
 
-  replaying(on) {
-    this.button.textContent = on ? "Stop replay" : "Replay";
-    if (on) this.box.checked = false;
+  replaying(state) {
+    this.button.textContent = { on: "Pause replay", held: "Go on with the replay" }[state] ?? "Replay";
+    if (state === "on") this.box.checked = false;
   }
 }

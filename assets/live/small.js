@@ -1,6 +1,6 @@
 // The residual's panel on a canvas: Home's chart, drawn before plotly.js could even be compiled,
-// and what the Run page shows for the moments until that is ready.
-import { Caption, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
+// and what the workbench shows for the moments until that is ready.
+import { Caption, decades, figure, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
 
 const SHOWN = LINES.filter((line) => line.panel === 1);
 const EDGE = { left: 56, right: 14, top: 30, bottom: 44 };
@@ -72,28 +72,6 @@ function axes({ pen, theme, scale }) {
     pen.fillText(value.toLocaleString("en"), scale.x(value), scale.bottom + 6);
   }
   pen.fillText("iteration", (scale.left + scale.right) / 2, scale.bottom + 24);
-}
-
-// Powers of ten, at most five of them; within one decade also 2 and 5.
-function decades(low, high) {
-  const every = Math.max(1, Math.ceil((high - low) / 5));
-  const found = [];
-  for (let power = Math.ceil(low); power <= high; power++) {
-    if (power % every === 0) found.push([power, plainNumber(power)]);
-  }
-  if (found.length > 1) return found;
-  for (let power = Math.floor(low); power <= high; power++) {
-    for (const digit of [1, 2, 5]) {
-      const place = power + Math.log10(digit);
-      if (place >= low && place <= high && !found.some((f) => f[0] === place)) found.push([place, String(Number((digit * 10 ** power).toPrecision(1)))]);
-    }
-  }
-  return found;
-}
-
-function plainNumber(power) {
-  if (power >= -2 && power <= 4) return String(Number((10 ** power).toPrecision(1)));
-  return `10${[...String(power)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
 }
 
 function roundStep(rough) {
@@ -195,7 +173,7 @@ function reading(style, history, index) {
   const x = scale.x(history.x[index]);
   upright(style, history.x[index], theme.text, [1, 3]);
   const near = history.events.filter((e) => Math.abs(scale.x(e[0]) - x) < 6).slice(-2);
-  const words = [`iteration ${history.x[index].toLocaleString("en")}`, ...lines.map((l) => `${l.name} ${history.curves[l.curve][index].toPrecision(4)}`), ...near.map(markText)];
+  const words = [`iteration ${history.x[index].toLocaleString("en")}`, ...lines.map((l) => `${l.name} ${figure(history.curves[l.curve][index], 4)}`), ...near.map(markText)];
   for (const line of lines) disc(pen, [x, scale.y(history.curves[line.curve][index])], theme.colours[line.colour], 4);
   const width = Math.min(Math.max(...words.map((w) => pen.measureText(w).width)) + 16, style.width - 8);
   const left = Math.max(4, x + 12 + width < scale.right ? x + 12 : x - 12 - width);
@@ -316,6 +294,10 @@ export class SmallChart {
   }
 
   // -- marks and cursor --------------------------------------------------------------------------
+
+  renew() {
+    this.best = null;
+  }
 
   floor(best) {
     this.best = best;

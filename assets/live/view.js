@@ -1,16 +1,26 @@
 // The live view of one run: asks the server for what it lacks, and hands it to charts and pictures.
 import { Charts } from "./charts.js";
+import { Controls } from "./controls.js";
 import { build, decodeBytes, decodeFloats } from "./dom.js";
+import { Ending } from "./ending.js";
+import { Flick } from "./flick.js";
+import { Keys } from "./keys.js";
 import { Pictures } from "./pictures.js";
+import { Replay } from "./replay.js";
 import { Scrubber } from "./scrubber.js";
 import { SmallChart } from "./small.js";
+import { Strip } from "./strip.js";
+import { loadWords } from "./words.js";
 
 const RUNNING_MS = 210;
 const WAITING_MS = 1500;
 const RESTING_MS = 5000;
-const REPLAY_MS = 260;
 const EAGER_MS = 60;
 const EAGER_FOR_MS = 3000;
+const EXACT_MS = 250; // after the slider has come to rest
+const COMPUTING_MS = 300; // the server has waited a while itself
+const HEARD_MS = 3000; // a page that is busy may miss a press: it is asked again
+const MOST_ASKED = 5;
 // Nothing moves by itself, but the owner may resume it; only what has an end costs nothing.
 const RESUMABLE = new Set(["interrupted", "failed"]);
 
@@ -18,30 +28,53 @@ export class View {
   constructor(parent, data, setTriggerValue) {
     this.data = data;
     this.trigger = setTriggerValue;
-    this.root = build(parent, data);
-    this.pictures = new Pictures(this.root, data, () => this.refresh());
+    this.root = Object.assign(build(parent, data), { view: this });
+    this.pictures = new Pictures(this.root, data, () => {
+      this.keepAddress();
+      this.refresh();
+    });
+    Object.assign(this.pictures, { wanted: () => this.at, lit: () => this.data.highlight?.components ?? [] });
     this.scrubber = new Scrubber(this.root, {
       seek: (iteration) => this.seek(iteration),
       follow: () => this.follow(),
-      replay: () => this.toggleReplay(),
+      replay: () => this.replay.toggle(),
     });
     const Chart = data.compact ? SmallChart : Charts;
-    this.charts = new Chart(this.root, data, (iteration) => this.scrubber.seekNear(iteration));
+    this.charts = new Chart(this.root, data, (iteration) => this.scrubber.seek(iteration), (words) => this.message(words));
+    this.charts.stretch = () => this.data.highlight?.iterations ?? null;
     this.onVisible = () => document.hidden || this.refresh();
     document.addEventListener("visibilitychange", this.onVisible);
     this.root.addEventListener("transitionend", (e) => e.target === this.root && this.themeChanged());
+    Object.assign(this, { replay: new Replay(this), ending: new Ending(this) });
     this.forget();
+    if (!data.compact) loadWords(this.root, data);
+    if (data.bench) this.furnish();
     this.refresh();
+  }
+
+  // What only the workbench has.
+  furnish() {
+    this.flick = this.pictures.flick = new Flick(this);
+    this.controls = new Controls(this);
+    this.keys = new Keys(this);
+    this.strip = new Strip(this);
+    const query = new URLSearchParams(location.search);
+    const at = Number.parseInt(query.get("at"), 10);
+    if (at >= 0) this.at = at;
+    this.pictures.choose(query.get("view") ?? this.data.highlight?.factor, Number.parseInt(query.get("component"), 10) - 1);
+    this.ghost();
   }
 
   // -- what is known ---------------------------------------------------------------------------
 
   forget() {
+    this.replay.forget();
     this.has = { since: 0, stride: 0, tail: -1, events: 0, floor: 0 };
-    this.charts.floor(null);
+    this.charts.renew(null);
+    this.empty = false;
+    this.ending.show(null);
     this.history = { x: [], curves: [[], [], [], [], [], []], cases: [], events: [] };
     this.at = null; // null follows the newest frame
-    this.frames = new Map();
     this.failures = 0;
     this.begun = performance.now();
     this.first = true;
@@ -50,22 +83,56 @@ export class View {
 
   update(data) {
     const other = data.run !== this.data.run;
-    this.data = data;
+    const otherBefore = data.before !== this.data.before;
+    // What was on show is what was before, if it had come to its end.
+    const left = data.before && data.before === this.data.run && !this.scrubber.live && this.history.x.length ? this.history : null;
+    this.data = other ? data : { ...data, autoplay: data.autoplay || this.data.autoplay };
+    this.imposed(data.imposed);
     if (other) {
-      this.stopReplay();
+      this.replay.stop();
       this.forget();
-      this.charts.show(this.history);
+      this.charts.renew(left);
+      this.pictures.choose(data.highlight?.factor);
+      this.message("");
+      this.keepAddress();
+    }
+    if (other || otherBefore) {
+      this.flick?.forget();
+      if (!left || !other) this.ghost();
     }
     this.reported = null;
     this.refresh();
+    this.strip?.refresh();
+    setTimeout(() => this.keys?.restoreFocus(), 150);
+  }
+
+  imposed(words) {
+    const place = this.root.querySelector(".semf-imposed");
+    if (place) place.textContent = words ?? "";
+  }
+
+  // The curves of the variant before, in grey.
+  async ghost() {
+    const { before, run } = this.data;
+    this.charts.ghost?.(null);
+    if (!before) return;
+    try {
+      const query = new URLSearchParams({ compact: 1, floor: 1 });
+      const reply = await (await fetch(`${this.data.live}/${before}?${query}`)).json();
+      if (run !== this.data.run || before !== this.data.before || !reply.count) return;
+      this.charts.ghost({ x: Array.from({ length: reply.count }, (_, i) => reply.from + (i + 1) * reply.stride), curves: unpacked(reply) });
+    } catch {} // without it the chart is only poorer
   }
 
   destroy() {
     this.gone = true;
     clearTimeout(this.timer);
-    this.stopReplay();
+    clearTimeout(this.unheard);
+    this.replay.stop();
     document.removeEventListener("visibilitychange", this.onVisible);
     this.charts.destroy();
+    this.keys?.destroy();
+    this.strip?.destroy();
   }
 
   // -- asking ----------------------------------------------------------------------------------
@@ -75,6 +142,7 @@ export class View {
     return new URLSearchParams({
       ...this.has,
       at: at ?? "",
+      exact: this.exact ? 1 : 0,
       picture: shown.token,
       factor: shown.factor,
       theme: this.charts.theme.dark ? "dark" : "light",
@@ -131,27 +199,33 @@ export class View {
     const replay = young && !this.replayed && this.data.autoplay && !reply.live && !calm && reply.keyframes.length > 1;
     this.first = false;
     this.replayed ||= replay;
+    this.iterations = reply.iterations; // the curve may be thinned and end before
     this.takePoints(reply, replay);
     this.takeEvents(reply);
     if (reply.floor) this.charts.floor(reply.floor);
     this.has.floor ||= reply.floor ? 1 : 0;
     this.scrubber.state(reply.state, reply.live);
-    this.scrubber.frames(reply.keyframes, this.at);
-    if (reply.picture && !replay && !this.replaying) this.pictures.show(reply.picture);
-    if (!this.replaying) this.say(reply.words, reply.state);
+    this.scrubber.frames(reply.keyframes, reply.iterations, this.at);
+    this.controls?.update(reply);
+    if (reply.picture && !replay && !this.replay.on) this.pictures.show(reply.picture);
+    this.pictures.titled(reply.computing);
+    if (!this.replay.on) this.say(reply.words, reply.state);
+    this.ending.show(reply.ending);
     this.describe();
     this.root.dataset.refreshes = Number(this.root.dataset.refreshes || 0) + 1;
     this.report(reply.state);
-    if (replay) this.startReplay();
+    if (replay) this.replay.start();
     return this.pause(reply, began);
   }
 
   pause(reply, began) {
     const now = performance.now();
-    if (!reply.live) return RESUMABLE.has(reply.state) ? RESTING_MS : Infinity;
+    if (reply.computing) return COMPUTING_MS;
+    // The owner's page knows of a restart; who only looks on asks now and then.
+    if (!reply.live) return RESUMABLE.has(reply.state) || this.data.onlooker ? RESTING_MS : Infinity;
     if (reply.state === "paused") return WAITING_MS;
     if (!this.history.x.length && now - this.begun < EAGER_FOR_MS) return EAGER_MS;
-    return reply.state === "queued" ? WAITING_MS / 5 : Math.max(20, RUNNING_MS - (now - began));
+    return reply.state === "queued" ? WAITING_MS / 5 : Math.max(20, (this.data.every ?? RUNNING_MS) - (now - began));
   }
 
   takePoints(reply, replay) {
@@ -164,24 +238,22 @@ export class View {
     }
     const count = reply.count;
     if (count) {
-      const values = decodeFloats(reply.curves);
       const cases = decodeBytes(reply.cases);
       for (let i = 0; i < count; i++) h.x.push(reply.from + (i + 1) * reply.stride);
-      h.curves.forEach((curve, c) => {
-        for (let i = 0; i < count; i++) curve.push(values[c * count + i]);
-      });
+      unpacked(reply).forEach((values, c) => h.curves[c].push(...values));
       for (let i = 0; i < count; i++) h.cases.push(cases[i]);
     }
     Object.assign(this.has, { since: reply.since, stride: reply.stride, tail: reply.tail });
-    if (this.replaying) return;
-    if (reply.reset) this.charts.show(h, replay ? 0 : Infinity);
+    if (this.replay.on) return;
+    if (reply.reset && (count || !this.empty)) this.charts.show(h, replay ? 0 : Infinity); // nothing is drawn once, not at every question
     else if (count) this.charts.extend(h, count);
+    this.empty = !h.x.length;
   }
 
   begunAfresh() {
     this.history.events = [];
     this.has.events = 0;
-    this.frames.clear();
+    this.replay.forget();
     this.at = null;
   }
 
@@ -210,83 +282,114 @@ export class View {
   describe() {
     const h = this.history;
     const n = h.x.length;
-    const seen = this.at ?? this.has.since;
+    const seen = this.at ?? this.iterations;
+    this.root.dataset.run = this.data.run;
     this.root.querySelector(".semf-iteration").textContent = n ? `iteration ${seen.toLocaleString("en")}` : "";
     if (n) this.charts.describe(h);
+  }
+
+  // What changed and what it did.
+  line(words) {
+    this.put(".semf-line", words);
+  }
+
+  message(words) {
+    this.put(".semf-message", words);
+  }
+
+  put(selector, words) {
+    const place = this.root.querySelector(selector);
+    if (!place) return;
+    place.hidden = !words;
+    if (place.textContent !== words) place.textContent = words ?? "";
+  }
+
+  // What the page has to do: the model or the variant changes, so everything else follows.
+  act(command) {
+    this.press({ ...command, number: Date.now() }, 1);
+  }
+
+  press(command, times) {
+    clearTimeout(this.unheard);
+    this.trigger("act", command);
+    if (times < MOST_ASKED) this.unheard = setTimeout(() => this.data.acted !== command.number && this.press(command, times + 1), HEARD_MS);
+  }
+
+  // The address of what is seen.
+  address() {
+    const link = new URL(location.href);
+    link.hash = "";
+    const place = this.data.place ?? { bench: this.data.strip, run: this.data.run };
+    const values = { ...place, at: this.at, component: this.pictures.pinned === null ? null : this.pictures.pinned + 1, view: this.pictures.factor === "X" ? "X" : null };
+    for (const [name, value] of Object.entries(values)) {
+      if (value === null || value === undefined || value === "") link.searchParams.delete(name);
+      else link.searchParams.set(name, value);
+    }
+    link.searchParams.delete("key");
+    return link;
+  }
+
+  keepAddress() {
+    if (!this.data.bench) return;
+    const link = this.address();
+    if (link.href !== location.href) history.replaceState(history.state, "", link);
   }
 
   // -- time travel -----------------------------------------------------------------------------
 
   seek(iteration) {
-    this.stopReplay();
+    this.replay.stop();
+    this.show(iteration);
+  }
+
+  // Recorded factors at once; those of the iteration itself when the slider has come to rest.
+  show(iteration) {
     this.at = iteration;
+    this.exact = false;
     this.charts.cursor(iteration);
     this.describe();
     this.refresh();
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      this.exact = true;
+      this.keepAddress();
+      this.refresh();
+    }, EXACT_MS);
+  }
+
+  seekBy(steps) {
+    this.scrubber.seek((this.at ?? this.scrubber.last) + steps);
+  }
+
+  // One iteration on: the next that there is, or a new one.
+  forward() {
+    if (this.at !== null && this.at < this.scrubber.last) this.seekBy(1);
+    else this.controls.send({ do: "step" });
   }
 
   follow() {
-    this.stopReplay();
+    this.replay.stop();
     this.at = null;
+    this.exact = false;
+    clearTimeout(this.settling);
     this.charts.cursor(null);
+    this.scrubber.put(this.scrubber.last);
+    this.scrubber.box.checked = true;
+    this.keepAddress();
     this.describe();
     this.refresh();
   }
 
-  toggleReplay() {
-    if (this.replaying) {
-      this.stopReplay();
-      this.refresh();
-    } else this.startReplay();
-  }
-
-  async startReplay() {
-    const keyframes = this.scrubber.keyframes;
-    if (keyframes.length < 2) return;
-    const mine = (this.replaying = {});
-    this.scrubber.replaying(true);
-    this.charts.hold(true, this.history);
-    this.say("Replay of a finished run", "replay");
-    // At most five a second for twelve seconds: a long recording is shown in larger steps.
-    const step = Math.max(1, Math.ceil(keyframes.length / 60));
-    // A curve needs a few points before it can be seen to move.
-    const first = Math.max(0, keyframes.findIndex((k) => k >= 4));
-    for (let i = first; i < keyframes.length && this.replaying === mine; i += step) {
-      const at = keyframes[i];
-      const began = performance.now();
-      this.at = at;
-      this.charts.show(this.history, at);
-      this.scrubber.frames(keyframes, at);
-      this.root.querySelector(".semf-iteration").textContent = `iteration ${at.toLocaleString("en")}`;
-      const frame = await this.frameAt(at);
-      if (this.replaying !== mine || this.gone) return;
-      if (frame) this.pictures.show(frame);
-      await new Promise((done) => setTimeout(done, Math.max(0, REPLAY_MS - (performance.now() - began))));
-    }
-    if (this.replaying === mine) this.follow();
-  }
-
-  stopReplay() {
-    if (!this.replaying) return;
-    this.replaying = null;
-    this.scrubber.replaying(false);
-    this.charts.hold(false, this.history);
-    this.charts.show(this.history);
-  }
-
-  // A frame that was fetched once is never fetched again.
-  async frameAt(at) {
-    const key = [at, this.pictures.factor, this.charts.theme.dark, this.pictures.samples].join("|");
-    if (!this.frames.has(key)) {
-      const reply = await this.ask(at).catch(() => null);
-      if (!reply?.picture) return null;
-      this.frames.set(key, reply.picture);
-      if (this.frames.size > 200) this.frames.delete(this.frames.keys().next().value);
-    }
-    return this.frames.get(key);
-  }
-
   themeChanged() {
-    if (this.charts.retheme()) this.refresh();
+    if (!this.charts.retheme()) return;
+    this.flick?.forget();
+    this.refresh();
+    this.strip?.refresh();
   }
+}
+
+// The curves of an answer, one after the other.
+function unpacked(reply) {
+  const values = decodeFloats(reply.curves);
+  return Array.from({ length: values.length / reply.count }, (_, c) => Array.from(values.subarray(c * reply.count, (c + 1) * reply.count)));
 }

@@ -1,11 +1,10 @@
-"""The choice of an algorithm on the Model page: what it minimises, what it enforces, and its options."""
+"""The choice of an algorithm in the workbench's panel: what it minimises, what it enforces, and its options."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from pages.ui import params, session
-from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.sets import members_of
 from semf_core.solvers import SOLVERS, Solver
 
@@ -19,8 +18,11 @@ def choose() -> bool:
     listed = sorted(SOLVERS, key=lambda cls: (not cls.takes_sets, cls.family))
     titles = {cls.name: f"{cls.title}: {cls.summary}" for cls in listed}
     params.keep(key, session.spec().solver.name)
-    st.selectbox("Algorithm", list(titles), format_func=titles.get, key=key, on_change=_take, args=(key,))
-    describe(session.spec().solver)
+    solver = session.spec().solver
+    what = rf"$\displaystyle {solver.objective()}$  \n**Enforces** {solver.enforces}."
+    st.selectbox("Algorithm", list(titles), format_func=params.shown_as(titles), key=key, on_change=_take, args=(key,), help=what)
+    if not solver.takes_sets:
+        describe(solver)
     return session.spec().solver.takes_sets
 
 
@@ -48,7 +50,7 @@ def own_structure(shape: tuple[int, int]) -> None:
 def _take(key: str) -> None:
     """Change the algorithm; sets that it cannot take are put aside and come back with one that can.
 
-    So are its options, and the title and the sentence of a preset: they promise what its own algorithm finds.
+    So are its options.
     """
     chosen, spec = SOLVERS.get(st.session_state[key]), session.spec()
     if chosen is type(spec.solver):
@@ -59,12 +61,4 @@ def _take(key: str) -> None:
     back = chosen.takes_sets and stamp == session.stamp()
     x, y = (before.x, before.y) if back else ((), ())
     solver = before.solver if back and type(before.solver) is chosen else chosen()
-    title = spec.title
-    if title in {_title(spec, type(spec.solver)), *(preset(name).title for name in preset_names())}:  # not one's own
-        title = before.title if back else _title(spec, chosen)
-        st.session_state.pop(f"spec{session.stamp()}.title", None)
-    session.update_spec(solver=solver, x=x, y=y, title=title, watch=before.watch if back else "")
-
-
-def _title(spec: ModelSpec, solver: type[Solver]) -> str:
-    return f"{spec.dataset.title}: {solver.title}"
+    session.update_spec(solver=solver, x=x, y=y)

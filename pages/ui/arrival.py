@@ -9,7 +9,7 @@ Message = dict[str, Any]
 MOST_BYTES = 64 * 2**20
 
 
-class Shelf:
+class ResponseCache:
     """ASGI middleware that keeps whole answers that can never change, and gives them again from memory.
 
     Streamlit's own sixty scripts are named by their content and marked `immutable`; it reads them from

@@ -8,28 +8,31 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui import params, places, previews, session
-from semf_core.datasets import DATASETS, Dataset, DatasetSource, Reading, load_files
-from semf_core.datasets.loaders import KINDS
-from semf_core.datasets.reading import Limits as FileLimits
-from semf_core.parameters import InvalidInput, params_of
+from pages.ui import benches, params, places, preparing, previews, proposing, reading, session, uploading
+from semf_core.common.parameters import InvalidInput, params_of
+from semf_core.datasets import DATASETS, Dataset, DatasetSource, Reading
+from semf_core.datasets.summary import Facts, Spectrum, image_shapes
+from semf_core.runs import Upload
+from semf_core.runs.datasets import Loaded
 from semf_core.runs.home import number_from_env
 from semf_core.service import get_service
-from semf_core.summary import Facts, Spectrum, image_shapes
 
 HIDDEN = {cls.name for cls in DATASETS if not cls.built_in}
 GOOD, PARSED, SHAPE, REFUSED = "semf_data_good", "semf_data_parsed", "data.image_shape", "semf_data_refused"
+FILES = "data.files"
 MAX_UPLOAD_MB = int(number_from_env("SEMF_MAX_UPLOAD_MB", 200))
 NO_PICTURE, OTHER = "no picture", "another …"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Data that may be taken over; uploads have no source until they are."""
+    """Data that may be taken over; an upload gets its final id then."""
 
-    loaded: session.Loaded
-    source: DatasetSource | None
+    loaded: Loaded
+    source: DatasetSource
     image_shape: tuple[int, int] | None
+    raw_shape: tuple[int, int] | None = None
+    """The same before the data were prepared."""
 
 
 # -- built-in ----------------------------------------------------------------------------------
@@ -44,7 +47,7 @@ def built_in() -> Candidate | None:
     first = current.name if current.name in classes else next(iter(classes))
     params.keep("data.set", first)
     titles = {name: cls.title for name, cls in classes.items()}
-    name = st.selectbox("Data set", list(classes), format_func=titles.get, key="data.set", persist_state="session")
+    name = st.selectbox("Data set", list(classes), format_func=params.shown_as(titles), key="data.set", persist_state="session")
     params.note(classes[name].summary)
     source = good.get(name) or classes[name]()
     if params_of(classes[name]):
@@ -63,24 +66,60 @@ def built_in() -> Candidate | None:
 
 
 def uploaded() -> Candidate | None:
-    """Files of the visitor, read as they say; a refusal is a sentence."""
+    """Files of the visitor, read as they look or as they say; a refusal is a sentence."""
     files = st.file_uploader(
-        "A table (CSV, TSV), NPY, NPZ or MAT file, a ZIP of pictures, or several pictures",
-        sorted(ending.lstrip(".") for ending in KINDS),
+        "A table, an array, AnnData, counts with their names, a recording, or pictures",
         accept_multiple_files=True,
-        key="data.files",
+        key=FILES,
         max_upload_size=MAX_UPLOAD_MB,
-        help="What you upload is seen by those who have the address of a run on it, and by nobody else.",
+        help="CSV, TSV, Parquet, NPY, NPZ, MAT, TIFF, h5ad, 10x (mtx with its tsv files), WAV, or several pictures. "
+        "What you upload is seen by those who have the address of a run on it, and by nobody else.",
     )
     if not files:
+        forget_files()
         return None
+    uploading.store(files, FILES)
     files = _without_refused(files)
-    reading = _reading([f.name for f in files])
-    loaded = _parsed(files, reading) if reading is not None else None
-    if loaded is None:
+    ids = tuple(f.file_id for f in files)
+    found = _parsed(ids, reading.wanted(ids))
+    reading.widgets([f.name for f in files], ids)
+    if found is None:
         params.note(f"The data in use is still {session.source().title}.")
         return None
-    return Candidate(loaded, None, _image_shape(loaded.dataset))
+    loaded = session.load(found)
+    return _prepared(found, loaded, _image_shape(loaded.dataset))
+
+
+def earlier() -> Candidate | None:
+    """What the visitor has uploaded before and used in a run that still is there."""
+    known = reading.earlier_uploads()
+    if not known:
+        params.note("There is nothing yet. What you use in a run can be chosen here again, as long as the run is kept.")
+        return None
+    chosen = st.selectbox("Upload", list(known), format_func=lambda upload: known[upload], key="data.earlier")
+    source = next(upload for upload in known if upload == chosen)
+    try:
+        loaded = session.load(dataclasses.replace(source, prepare=""))
+    except InvalidInput as error:
+        params.say_refusal(error)
+        return None
+    preparing.start(source)
+    return _prepared(source, loaded, loaded.dataset.image_shape)
+
+
+def _prepared(source: Upload, loaded: Loaded, shape: tuple[int, int] | None) -> Candidate | None:
+    """The data after the steps of the preparation, which can be changed."""
+    text = preparing.edit()
+    if not text:
+        return Candidate(loaded, dataclasses.replace(source, prepare=""), shape)
+    whole = dataclasses.replace(source, image_shape=shape, prepare=text)
+    try:
+        with st.spinner("Preparing the data …"):
+            after = session.load(whole)
+    except InvalidInput as error:
+        params.say_refusal(error)
+        return None
+    return Candidate(after, whole, after.dataset.image_shape, shape)
 
 
 def _without_refused(files: list) -> list:
@@ -93,45 +132,33 @@ def _without_refused(files: list) -> list:
     return fresh
 
 
-def _reading(names: list[str]) -> Reading | None:
-    """How to read them: orientation, scaling and, for files that hold several arrays, which one."""
-    wanted = ["orientation", "scaling"]
-    wanted += ["member"] if any(n.lower().endswith((".npz", ".mat")) for n in names) else []
-    values = {}
-    known = {p.name: p for p in params_of(Reading)}
-    for cell, name in zip(st.columns(3), wanted, strict=False):
-        with cell:
-            try:
-                values[name] = params.value_widget(known[name], known[name].default, f"data.reading.{name}")
-            except InvalidInput as error:
-                params.say_refusal(error)
-                return None
-    return Reading(**values)
-
-
-def _parsed(files: list, reading: Reading) -> session.Loaded | None:
+def _parsed(ids: tuple[str, ...], wanted: Reading) -> Upload | None:
     """What the files hold, read once for each way to read them."""
-    key = (tuple(f.file_id for f in files), reading.identity())
-    if st.session_state.get(PARSED, (None,))[0] != key:
-        st.session_state.pop(PARSED, None)  # the old data must not be in memory beside the new
+    key = (ids, wanted.identity())
+    if key not in st.session_state.get(PARSED, ((),))[0]:
+        keys = {key}
         with st.spinner("Reading the file …"):
             try:
-                limit = FileLimits(max_bytes=MAX_UPLOAD_MB * 2**20)
-                data = load_files([(f.name, f.getvalue()) for f in files], reading, limit)
-                found: session.Loaded | str = session.Loaded(data, data.fingerprint())
+                found: Upload | str
+                found, told = uploading.basket().read(ids, wanted)
+                keys.add((ids, reading.remember(ids, told).identity()))  # what was judged is not read again once it is said
             except InvalidInput as error:
                 found = params.sentence(error)
-            except MemoryError:
-                found = "This needs more memory than the server has; choose a smaller part of the data."
-        st.session_state[PARSED] = (key, found)
+        st.session_state[PARSED] = (keys, found)
         st.session_state.pop(SHAPE, None)
     found = st.session_state[PARSED][1]
     if isinstance(found, str):
-        st.session_state[REFUSED] = st.session_state.get(REFUSED, frozenset()) | {f.file_id for f in files}
+        st.session_state[REFUSED] = st.session_state.get(REFUSED, frozenset()) | set(ids)
         st.error(found, icon=":material/block:")
         return None
-    st.session_state[REFUSED] = st.session_state.get(REFUSED, frozenset()) - {f.file_id for f in files}
+    st.session_state[REFUSED] = st.session_state.get(REFUSED, frozenset()) - set(ids)
     return found
+
+
+def forget_files() -> None:
+    """Files that were taken back, or left behind on another page, go from the server."""
+    for key in (PARSED, uploading.BASKET, reading.TOLD):
+        st.session_state.pop(key, None)
 
 
 def _image_shape(data: Dataset) -> tuple[int, int] | None:
@@ -162,14 +189,16 @@ def _image_shape(data: Dataset) -> tuple[int, int] | None:
 def describe(candidate: Candidate) -> None:
     """Numbers, pictures and the singular values of the data."""
     data = candidate.loaded.dataset
-    found, values = previews.data_facts(candidate.loaded.fingerprint, candidate.loaded)
-    _numbers(data, found, values)
+    with st.spinner("Queries at the data …", show_time=False):
+        known = get_service().datasets.describe(candidate.source)
+    _numbers(data, known.facts, known.spectrum)
+    _names(data)
     _truth(data)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        previews.show_data(candidate.loaded, candidate.image_shape)
+        previews.show_data(candidate.source, data, candidate.image_shape)
     with right:
-        previews.show_spectrum(values)
+        previews.show_spectrum(known.spectrum)
     if data.note:
         params.note(data.note)
 
@@ -182,11 +211,32 @@ def _numbers(data: Dataset, found: Facts, values: Spectrum) -> None:
         "Type": found.dtype + (", sparse" if found.is_sparse else ""),
         "Zeros": f"{100 * found.zeros:.3g} %",
         "Missing": f"{data.missing:,}" + (f" ({100 * found.missing:.2g} %)" if data.missing else ""),
-        "Rank": str(values.rank) if values.complete else f"≥ {values.rank}",
+        "Rank": _rank(data, values),
     }
     with st.container(horizontal=True, gap="medium"):
         for name, text in rows.items():
             st.markdown(f"{name}  \n**{text}**", width="content")
+
+
+def _names(data: Dataset) -> None:
+    """What rows and columns are called."""
+    known = []
+    for word, axis in (("Rows", data.axes.rows), ("Samples", data.axes.columns)):
+        if axis:
+            known.append(f"{word}: {axis.summary()}")
+    if data.axes.map_shape is not None:
+        height, width = data.axes.map_shape
+        known.append(f"Samples are the pixels of a picture of {height} × {width}")
+    if known:
+        params.note(". ".join(known) + ".")
+
+
+def _rank(data: Dataset, values: Spectrum) -> str:
+    if data.missing:
+        return "unknown"
+    if values.complete:
+        return str(values.rank)
+    return f"≥ {values.rank}" if len(values.values) else "not computed"
 
 
 def _truth(data: Dataset) -> None:
@@ -202,13 +252,21 @@ def _truth(data: Dataset) -> None:
 
 
 def use(candidate: Candidate) -> None:
-    """Make it the current data and go on to the model."""
+    """Make it the current data, with a model that fits it, and go on to the workbench."""
     source = candidate.source
-    if source is None:
-        data = candidate.loaded.dataset
-        if data.image_shape != candidate.image_shape:
-            data = dataclasses.replace(data, image_shape=candidate.image_shape)
-        source = get_service().add_upload(data)
-        st.session_state.pop(PARSED, None)
-    session.set_source(source)
-    places.go("model")
+    fresh = isinstance(source, Upload) and uploading.holds(source)
+    if isinstance(source, Upload) and fresh:
+        shape = candidate.raw_shape if source.prepare else candidate.image_shape
+        source = uploading.basket().take(shape, source.prepare)
+    try:
+        session.check_source(source)
+        if source != session.source():
+            benches.run(proposing.model_for(source))
+    except InvalidInput:
+        if isinstance(source, Upload) and fresh:  # nothing runs on it; it can be read otherwise, or used later
+            uploading.basket().put_back(source)
+            st.session_state[PARSED] = (st.session_state[PARSED][0], source)
+        raise
+    forget_files()
+    preparing.forget()
+    places.go("workbench")

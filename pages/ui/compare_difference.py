@@ -12,8 +12,8 @@ import streamlit as st
 from pages.ui import params
 from pages.ui.compare_feed import reader
 from pages.ui.previews import theme
-from semf_core.metrics import FOUND, cosines
-from semf_core.pictures import basis
+from semf_core.drawing.pictures import basis
+from semf_core.mathematics.metrics import FOUND, cosines
 
 LINKED = "compare.linked"
 """The choice that the number of B was last set for."""
@@ -35,37 +35,46 @@ def difference(run_ids: Sequence[str]) -> None:
     left, right = st.columns(2)
     with left:
         run_a = _run(0, names, next(iter(names)))
-        a = _component(0, components[run_a])
+        a = _component(0, components[run_a], _typed(aligned[run_a], run_a))
     with right:
         others = [run_id for run_id in names if run_id != run_a]
         run_b = _run(1, names, others[0]) if others else _only_run(names)
         if len(components[run_b]) == len(components[run_a]):
             _follow(components, (run_a, a, run_b))
-        b = _component(1, components[run_b])
+        b = _component(1, components[run_b], _typed(aligned[run_b], run_b))
     if len(components[run_a]) != len(components[run_b]):
         st.info("These two runs have different data, so their components cannot be subtracted.", icon=":material/info:")
         return
-    _show(components[run_a][:, a], components[run_b][:, b], read.service.image_shape(run_a))
+    _show(components[run_a][:, a], components[run_b][:, b], read.service.column_shape(run_a))
 
 
 def _run(place: int, names: Mapping[str, str], first: str) -> str:
     key = f"compare.run{place}"
     if st.session_state.get(key) not in names:  # nothing was chosen, or it was taken out since
         st.session_state[key] = first
-    return str(st.selectbox(f"Run {'AB'[place]}", list(names), format_func=names.get, key=key))
+    return str(st.selectbox(f"Run {'AB'[place]}", list(names), format_func=params.shown_as(names), key=key))
 
 
 def _only_run(names: Mapping[str, str]) -> str:
     """B where there is no other run; it is not remembered as if somebody had chosen it."""
-    return str(st.selectbox("Run B", list(names), format_func=names.get, key="compare.run1.only", disabled=True))
+    return str(st.selectbox("Run B", list(names), format_func=params.shown_as(names), key="compare.run1.only", disabled=True))
 
 
-def _component(place: int, columns: Any) -> int:
+def _typed(found: Any, run_id: str) -> list[str]:
+    """What the components are called, in the order of the gallery; empty where nobody has named one."""
+    typed = reader().service.component_names(run_id)
+    return [typed[c] if 0 <= c < len(typed) else "" for c in found[0].columns]
+
+
+def _component(place: int, columns: Any, names: Sequence[str]) -> int:
     """Which component, counted from 0; the widget counts from 1, as the gallery does."""
     key, count = f"compare.component{place}", columns.shape[1]
     first = int(columns.any(axis=0).argmax()) + 1
     st.session_state[key] = min(st.session_state.get(key, first), count)
-    return int(st.number_input(f"Component of {'AB'[place]}, of {count}", 1, count, key=key)) - 1
+    chosen = int(st.number_input(f"Component of {'AB'[place]}, of {count}", 1, count, key=key)) - 1
+    if names[chosen]:
+        params.note(names[chosen])
+    return chosen
 
 
 def _follow(components: Mapping[str, Any], choice: tuple[str, int, str]) -> None:
@@ -80,7 +89,7 @@ def _follow(components: Mapping[str, Any], choice: tuple[str, int, str]) -> None
     st.session_state[LINKED] = choice
 
 
-def _show(a: Any, b: Any, shape: tuple[int, int] | None) -> None:
+def _show(a: Any, b: Any, shape: Any) -> None:
     cosine = float(cosines(a[:, None], b[:, None])[0, 0])
     if cosine < 0:  # neither has a match in the reference that says where it points
         b, cosine = -b, -cosine

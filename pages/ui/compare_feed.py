@@ -43,7 +43,8 @@ def answer(run_ids: Sequence[str], have: Sequence[str], theme: str) -> dict[str,
 def _entry(read: Reader, run_id: str, name: str, index: int, reference: Reference | None, theme: str) -> dict[str, Any]:
     status, frame = read.service.status(run_id), read.frame(run_id)
     colour, dash = style_of(index)
-    seen = (run_id, index, status.iterations, status.state, name, theme, "" if frame is None else frame.mark())
+    named = read.service.component_names(run_id)
+    seen = (run_id, index, status.iterations, status.state, name, named, theme, "" if frame is None else frame.mark())
     base = "" if reference is None else digest(reference.parts)
     token = hashlib.blake2b(repr((*seen, base)).encode(), digest_size=8).hexdigest()
     curve = read.curve(run_id)
@@ -62,4 +63,5 @@ def _entry(read: Reader, run_id: str, name: str, index: int, reference: Referenc
     montage = read.montage(run_id, frame, name, reference, theme)
     if montage is not None:
         entry |= {"montage": montage.picture.to_dict(), "matched": montage.found, "columns": montage.columns}
+        entry |= {"names": montage.names, "ranked": montage.words}
     return entry

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
 from pages.ui import params, session
 from pages.ui.compare_feed import reader
-from pages.ui.words import sentence
-from semf_core.comparing import SCORES, Comparison, Shown, comparison, comparison_names, figure_html, figure_image, table_csv
+from pages.ui.live import address
+from semf_core.common.parameters import InvalidInput
+from semf_core.comparing import SCORES, Comparison, comparison, comparison_names
 from semf_core.comparing.reading import MOST_RUNS
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput
-from semf_core.runs.ids import ID
+from semf_core.runs.ids import may_be_run
 from semf_core.service import get_service
 from semf_core.solvers import SOLVERS
 
 MOST_ROWS = 20
 """Of the table; more of them are scrolled."""
 ROW_PIXELS, LETTER_PIXELS, WIDEST_NAME = 35, 6, 280
-PINS, FLASH = "semf_pins", "semf_compare_flash"
+PINS, FLASH, SAME_START = "semf_pins", "semf_compare_flash", "compare.same_start"
 
 
 # -- pins --------------------------------------------------------------------------------------
@@ -34,7 +33,7 @@ def pins() -> list[str]:
     named = [p for p in st.query_params.get("pin", "").split(",") if p]
     kept = st.session_state.setdefault(PINS, [])
     wanted = list(dict.fromkeys([*kept, *named]))
-    kept[:] = reader().existing([p for p in wanted if ID.fullmatch(p)])
+    kept[:] = reader().existing([p for p in wanted if may_be_run(p)])
     if len(kept) < min(len(wanted), MOST_RUNS):
         _say("Not everything in this link is here any more: a run may have been deleted, or the link is not whole.")
     _remember()
@@ -86,9 +85,9 @@ def start(models: Sequence[ModelSpec], afresh: bool = False) -> None:
     refused = []
     for model in models:
         try:
-            handle = get_service().start(model)
+            handle = get_service().start(model, visitor=session.visitor())
         except InvalidInput as refusal:
-            refused.append(f"{model.title or model.solver.title}: {sentence(refusal)}")
+            refused.append(f"{params.plain(model.title or model.solver.title)}: {params.sentence(refusal)}")
             continue
         session.runs()[handle.id] = handle.key
         pin([handle.id])
@@ -102,17 +101,18 @@ def ready_made(expanded: bool) -> None:
     with st.expander("Ready comparisons, one click each", icon=":material/bolt:", expanded=expanded):
         for index, name in enumerate(comparison_names()):
             plan: Comparison = comparison(name)
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.button(
-                    f"Compare {len(plan.models)} models",
-                    key=f"ready-{name}",
-                    type="primary" if index == 0 else "secondary",
-                    icon=":material/play_arrow:",
-                    disabled=closed,
-                    on_click=start,
-                    args=(plan.models, True),
-                )
-                st.markdown(f"**{plan.title}.** {plan.watch}", width="stretch")
+            press, words = st.columns([1, 5], vertical_alignment="center")
+            press.button(
+                f"Compare {len(plan.models)} models",
+                key=f"ready-{name}",
+                type="primary" if index == 0 else "secondary",
+                icon=":material/play_arrow:",
+                disabled=closed,
+                on_click=start,
+                args=(plan.models, True),
+                width="stretch",
+            )
+            words.markdown(f"**{plan.title}.** {plan.watch}")
 
 
 def choosing(run_ids: Sequence[str]) -> None:
@@ -132,40 +132,54 @@ def choosing(run_ids: Sequence[str]) -> None:
 def _algorithms() -> None:
     spec = session.spec()
     name = params.plain(session.loaded().dataset.title or spec.dataset.title)
-    st.markdown(f"Data: **{name}**, rank {spec.rank}, seed {spec.seed}. Others are chosen on the pages Data and Model.")
+    st.markdown(f"Data: **{name}**, rank {spec.rank}, seed {spec.seed}. Others are chosen on Data and on the workbench.")
     titles = {cls.name: cls.title for cls in SOLVERS if not cls.takes_sets}
     key = "compare.algorithms"
-    chosen = st.multiselect("Algorithms with their default options", list(titles), format_func=titles.get, key=key)
+    chosen = st.multiselect("Algorithms with their default options", list(titles), format_func=params.shown_as(titles), key=key)
+    same = st.toggle(
+        "The same random start for all", True, key=SAME_START, help="One seed, one X and Y in the units of the data."
+    )
+    others = [f"{titles[name]} ({SOLVERS.get(name).own_start})" for name in chosen if SOLVERS.get(name).own_start]
+    if same and others:
+        params.note(f"With a start of their own: {'; '.join(others)}.")
     with st.container(horizontal=True):
         off = get_service().read_only
         st.button("Start them", key="compare.start", icon=":material/play_arrow:", on_click=_start_chosen,
                   disabled=off or not chosen)  # fmt: skip
-        st.button("Start the current model", key="compare.model", icon=":material/tune:", on_click=start, args=([spec],),
-                  disabled=off, help=f"{spec.solver.title} with the options and constraints of the Model page.")  # fmt: skip
+        st.button("Start the current model", key="compare.model", icon=":material/tune:", on_click=_start_model,
+                  disabled=off, help=f"{spec.solver.title} with the options and constraints of the workbench.")  # fmt: skip
+
+
+def _start_model() -> None:
+    spec = session.spec()
+    start([replace(spec, limits=replace(spec.limits, common_start=bool(st.session_state.get(SAME_START))))])
 
 
 def _start_chosen() -> None:
     spec = session.spec()
     chosen = [SOLVERS.get(name) for name in st.session_state.get("compare.algorithms", ())]
-    limits = replace(spec.limits, polish=0, kick=False)  # those are of the current model, not of these algorithms
+    same = bool(st.session_state.get(SAME_START))
+    limits = replace(spec.limits, polish=0, kick=None, common_start=same)  # the others are of the current model
     start([replace(spec, solver=cls(), x=(), y=(), limits=limits, title=cls.title, watch="") for cls in chosen])
 
 
 def _own_runs() -> None:
     pinned = set(st.session_state.get(PINS, ()))
-    own = {s.id: f"{s.title or 'Run'} ({s.iterations} iterations)" for s in get_service().list_runs(reversed(session.runs()))}
+    statuses = get_service().list_runs(session.own_runs())
+    names = reader().names([s.id for s in statuses])
+    own = {s.id: f"{names[s.id]} ({s.iterations} iterations)" for s in statuses}
     free = [run_id for run_id in own if run_id not in pinned]
     if not free:
         params.note("There are no other runs of yours in this browser.")
         return
-    chosen = st.multiselect("Runs that you started", free, format_func=own.get, key="compare.own")
+    chosen = st.multiselect("Runs that you started", free, format_func=params.shown_as(own), key="compare.own")
     st.button("Pin them", key="compare.pin", icon=":material/keep:", disabled=not chosen, on_click=pin, args=(chosen,))
 
 
 def _take_out(run_ids: Sequence[str]) -> None:
     statuses = {s.id: s for s in get_service().list_runs(run_ids)}
     labels = reader().names(list(statuses))
-    out = st.multiselect("Runs on this page", list(labels), format_func=labels.get, key="compare.out")
+    out = st.multiselect("Runs on this page", list(labels), format_func=params.shown_as(labels), key="compare.out")
     moving = [run_id for run_id, s in statuses.items() if s.moving and session.key_for(run_id)]
     with st.container(horizontal=True):
         st.button("Take out", key="compare.remove", disabled=not out, on_click=unpin, args=(out,), icon=":material/close:")
@@ -177,12 +191,12 @@ def _stop(run_ids: Sequence[str]) -> None:
         try:
             get_service().stop(run_id, session.key_for(run_id) or "")
         except InvalidInput as refusal:  # it has just come to its end
-            _say(sentence(refusal))
+            _say(params.sentence(refusal))
 
 
 def _pin_link() -> None:
     text = st.session_state.get("compare.link", "")
-    found = [word for word in re.findall(r"[A-Za-z0-9_-]+", text) if ID.fullmatch(word)]
+    found = [word for word in re.findall(r"[A-Za-z0-9_.-]+", text) if may_be_run(word)]
     there = reader().existing(found)
     if there:
         pin(there)
@@ -221,26 +235,10 @@ def table(run_ids: Sequence[str]) -> None:
 
 
 def files(run_ids: Sequence[str]) -> None:
-    """The table and the figure to keep; a figure is drawn when somebody wants it."""
+    """Links to the table and the figure; a file is made when somebody asks for it."""
     by_time = st.toggle("Figures against seconds instead of iterations", key="compare.seconds")
-    axis = "seconds" if by_time else "iterations"
-    kinds: tuple[tuple[str, str, str, Callable[[], Any]], ...] = (
-        ("Table (CSV)", "comparison.csv", "text/csv", lambda: table_csv(reader().scores(run_ids))),
-        ("Figure (PNG)", "comparison.png", "image/png", lambda: figure_image(shown(run_ids, axis), "png")),
-        ("Figure (SVG)", "comparison.svg", "image/svg+xml", lambda: figure_image(shown(run_ids, axis), "svg")),
-        ("Figure (HTML)", "comparison.html", "text/html", lambda: figure_html(shown(run_ids, axis))),
-    )
+    query = f"?runs={','.join(run_ids)}&axis={'seconds' if by_time else 'iterations'}"
+    titles = {"csv": "Table (CSV)", "png": "Figure (PNG)", "svg": "Figure (SVG)", "html": "Figure (HTML)"}
     with st.container(horizontal=True):
-        for label, name, mime, make in kinds:
-            st.download_button(label, make, name, mime, key=f"compare.{name}", icon=":material/download:", on_click="ignore")
-
-
-def shown(run_ids: Sequence[str], axis: str) -> Shown:
-    """What the figure holds: light ground, whatever the page's theme."""
-    read = reader()
-    reference = read.reference(run_ids)
-    montages = [read.truth(reference, "light")]
-    named = read.names(run_ids).items()
-    montages += [read.montage(run_id, read.frame(run_id), name, reference, "light") for run_id, name in named]
-    floor = read.floor(run_ids)
-    return Shown(read.curves(run_ids), [m for m in montages if m is not None], axis, None if floor is None else floor[0])
+        for kind, title in titles.items():
+            st.link_button(title, address(f"download/comparison.{kind}{query}"), icon=":material/download:")

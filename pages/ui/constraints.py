@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
 from pages.ui import params, previews, session
-from semf_core.drafts import draft_set, misfit, vector_length
-from semf_core.parameters import InvalidInput
-from semf_core.sets import SETS, StructureSet, combine, members_of
-from semf_core.sets.typeset import formula
+from semf_core.common.parameters import InvalidInput
+from semf_core.model.drafts import draft_set, misfit, vector_length
+from semf_core.sets import ROUNDS, SETS, StructureSet, combine, in_rounds, members_of, without_rounds
+from semf_core.sets.typeset import broken, formula
 
 IDS = "semf_block_ids"
 NEXT = "semf_block_next"
+LETTERS = " (N entries in vectors of length d)"
+ORDER_HELP = (
+    "Off: the nearest point, by a closed form where one is known. On: in the order of the blocks, as SeMF §3.4 and §4.4.3 do it; "
+    "the answer may lie outside of a constraint that comes early."
+)
 PREVIEW_HELP = "Shows what the constraints make of a matrix of this shape, before anything runs."
 
 
@@ -31,37 +38,53 @@ class Factor:
         return self.name.lower()
 
     @property
-    def sets(self) -> tuple[StructureSet, ...]:
-        return getattr(session.spec(), self.field)
+    def whole(self) -> StructureSet:
+        """All constraints as one set, with the way it is projected onto."""
+        return combine(getattr(session.spec(), self.field))
 
-    def replace(self, sets: list[StructureSet]) -> None:
-        session.update_spec(**{self.field: tuple(sets)})
+    @property
+    def sets(self) -> tuple[StructureSet, ...]:
+        return without_rounds(getattr(session.spec(), self.field))[0]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of one projection after the other; 0 where a closed form is used if there is one."""
+        return without_rounds(getattr(session.spec(), self.field))[1]
+
+    def replace(self, sets: Sequence[StructureSet], rounds: int | None = None) -> None:
+        session.update_spec(**{self.field: in_rounds(sets, self.rounds if rounds is None else rounds)})
 
 
 def stacks(loaded: session.Loaded) -> bool:
-    """Both stacks side by side; whether their constraints can be met."""
+    """One stack below the other; whether their constraints can be met."""
     (m, n), p = loaded.dataset.shape, session.spec().rank
-    wrong = []
-    for side, factor in zip(st.columns(2, gap="medium"), (Factor("X", (m, p), loaded), Factor("Y", (p, n), loaded)), strict=True):
-        with side:
-            wrong.append(stack(factor))
+    factors = Factor("X", (m, p), loaded), Factor("Y", (p, n), loaded)
+    wrong = [stack(factor) for factor in factors]
+    for factor in factors:
+        _order(factor)
+    for factor, problem in zip(factors, wrong, strict=True):
+        if problem is None and factor.sets:
+            _projection(factor)
     return wrong == [None, None]
 
 
 def stack(factor: Factor) -> InvalidInput | None:
     """Draw one stack with its formula; why it cannot be used, or None."""
     m, n = factor.shape
-    st.subheader(f"{factor.name} · {m} × {n}", anchor=False)
-    formula = st.container()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.subheader(f"{factor.name} · {m} × {n}", anchor=False, width="content")
+        badge = st.container(width="content")
+    typeset = st.container()
     ids = block_ids(factor)
     for index, block_id in enumerate(ids):
         _block(factor, index, block_id, len(ids))
     _adder(factor)
     problem = misfit(factor.sets, factor.shape)
-    with formula:
+    with typeset:
         _formula(factor, problem)
-    if problem is None and factor.sets:
-        _projection(factor)
+    if problem is None:
+        with badge:
+            _exactness(factor)
     return problem
 
 
@@ -90,16 +113,27 @@ def _block(factor: Factor, index: int, block_id: int, count: int) -> None:
     current = factor.sets[index]
     key = f"{factor.name}.{block_id}"
     with st.container(border=True, key=f"block_{factor.name}_{block_id}"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{current.title}**", help=current.summary[:1].upper() + current.summary[1:] + ".", width="stretch")
-            with st.container(horizontal=True, gap="small", width="content", wrap=False):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+            st.markdown(f"**{current.title}**", help=_told(current), width="stretch")
+            with st.container(horizontal=True, gap=None, width="content", wrap=False, key=f"tools_{factor.name}_{block_id}"):
+                scope = _scope() if params.has_scope(type(current)) else None
                 _block_buttons(factor, index, key, count)
         around = params.Around(vector_length(current, factor.shape), factor.loaded.dataset.groups if factor.name == "Y" else None)
-        new = params.edit(current, key, lambda s: s.check_shape(factor.shape), around)
+        new = params.edit(current, key, lambda s: s.check_shape(factor.shape), around, columns=1, aside=scope)
     if new != current:
         sets = list(factor.sets)
         sets[index] = new
         factor.replace(sets)
+
+
+def _told(current: StructureSet) -> str:
+    """What a set is, and what it costs at every iteration."""
+    letters = LETTERS if "N" in current.cost else ""
+    return f"{current.summary[:1].upper()}{current.summary[1:]}. Cost of a projection: {current.cost}{letters}."
+
+
+def _scope() -> Any:
+    return st.popover("Scope", icon=":material/select_all:", type="tertiary", help="Which part of the factor it binds.")
 
 
 def _block_buttons(factor: Factor, index: int, key: str, count: int) -> None:
@@ -129,8 +163,8 @@ def _block_buttons(factor: Factor, index: int, key: str, count: int) -> None:
 def move(factor: Factor, index: int, target: int) -> None:
     """Exchange two blocks, with their widgets."""
     sets, ids = list(factor.sets), block_ids(factor)
-    for row in (sets, ids):
-        row[index], row[target] = row[target], row[index]
+    sets[index], sets[target] = sets[target], sets[index]
+    ids[index], ids[target] = ids[target], ids[index]
     factor.replace(sets)
 
 
@@ -159,9 +193,10 @@ def _adder(factor: Factor) -> None:
     st.selectbox(
         f"Add a constraint on {factor.name}",
         list(titles),
+        label_visibility="collapsed",
         index=None,
         format_func=lambda name: titles.get(name, name),
-        placeholder="Choose what to enforce …",
+        placeholder=f"Add a constraint on {factor.name} …",
         key=chooser,
         on_change=add,
         args=(factor, chooser),
@@ -169,26 +204,42 @@ def _adder(factor: Factor) -> None:
     )
 
 
+def _order(factor: Factor) -> None:
+    """By a closed form where one is known, or one projection after the other in the order of the blocks."""
+    if len(factor.sets) < 2 and not factor.rounds:
+        return
+    key = f"rounds.{factor.name}.{session.stamp()}"
+    params.keep(f"{key}.on", factor.rounds > 0)
+    rounds = 0
+    if st.toggle(f"Project onto {factor.name}’s constraints one after the other", key=f"{key}.on", help=ORDER_HELP):
+        rounds = params.value_widget(replace(ROUNDS, low=1), factor.rounds or 1, key)
+    if rounds != factor.rounds:
+        factor.replace(factor.sets, rounds)
+
+
 # -- formula and projection --------------------------------------------------------------------
 
 
+def formula_of(name: str, sets: Sequence[StructureSet], simplified: bool = True) -> None:
+    """The set that a factor is in, typeset."""
+    members = members_of(combine(tuple(sets))) if simplified and sets else sets
+    conditions = [s.condition(name) for s in members]
+    dense = any(broken(condition) != condition for condition in conditions)
+    with st.container(key=f"formula_{name}{'-dense' if dense else ''}"):
+        st.latex(formula(name, conditions))
+
+
 def _formula(factor: Factor, problem: InvalidInput | None) -> None:
-    if problem is not None:
-        conditions = [s.condition(factor.name) for s in factor.sets]
-    else:
-        conditions = [s.condition(factor.name) for s in members_of(combine(factor.sets))] if factor.sets else []
-    with st.container(key=f"formula_{factor.name}"):
-        st.latex(formula(factor.name, conditions))
+    formula_of(factor.name, factor.sets, simplified=problem is None)
     if problem is not None:
         _say_problem(factor, problem)
-        return
-    whole = combine(factor.sets)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if whole.exact:
-            st.badge("exact projection", icon=":material/check:", color="green")
-        else:
-            st.badge("approximate projection", icon=":material/info:", color="orange")
-        params.note(whole.reason[:1].upper() + whole.reason[1:] + ".")
+
+
+def _exactness(factor: Factor) -> None:
+    whole = factor.whole
+    word, icon, colour = ("exact", "check", "green") if whole.exact else ("approximate", "info", "orange")
+    reason = whole.reason[:1].upper() + whole.reason[1:] + "."
+    st.markdown(f":{colour}-badge[:material/{icon}: {word} projection]", help=reason, width="content")
 
 
 def _say_problem(factor: Factor, problem: InvalidInput) -> None:
@@ -209,14 +260,17 @@ def _projection(factor: Factor) -> None:
         words = {"data": "made of the data", "random": "random"}
         key = f"preview.{factor.name}"
         params.keep(key, "data")
-        kind = st.segmented_control("Matrix that is projected", list(words), format_func=words.get, key=key, required=True)
+        written = params.shown_as(words)
+        kind = st.segmented_control("Matrix that is projected", list(words), format_func=written, key=key, required=True)
         rank = factor.shape[1] if factor.name == "X" else factor.shape[0]
-        sets = json.dumps([s.to_dict() for s in factor.sets], sort_keys=True)
+        sets = json.dumps(factor.whole.to_dict(), sort_keys=True)
         try:
             shown = previews.projected(
-                (factor.loaded.fingerprint, rank, factor.name, kind or "data", sets), factor.loaded, combine(factor.sets)
+                (factor.loaded.fingerprint, rank, factor.name, kind or "data", sets),
+                factor.loaded.dataset,
+                factor.whole,
             )
         except InvalidInput as error:
             params.say_refusal(error)
         else:
-            previews.show_projection(shown, factor.name, factor.loaded.dataset.image_shape)
+            previews.show_projection(shown, factor.name)

@@ -7,28 +7,40 @@ to between 300 and 600 points: each is the end of a stretch of `stride` iteratio
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
+import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pages.ui import images
-from pages.ui.words import LIVE, state_words
-from semf_core import metrics
-from semf_core.parameters import InvalidInput
-from semf_core.pictures import default_samples
-from semf_core.runs.caches import Recent
-from semf_core.scores import model_groups, truth_words
+from pages.ui.words import ENDED, LIVE, state_words
+from semf_core.common.parameters import InvalidInput
+from semf_core.drawing.downsample import stride_for
+from semf_core.drawing.pictures import default_samples
+from semf_core.drawing.top import plural, word_lists
+from semf_core.exports.curves import CURVES
+from semf_core.factorization.scores import model_groups, truth_words
+from semf_core.mathematics import metrics
+from semf_core.runs.caches import Cache
+from semf_core.runs.frames import FactorFrame
 from semf_core.solvers.run import COLUMNS
-from semf_core.thinning import decisions, stride_for
 
 Array = np.ndarray
-CURVES = ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y")
 MOST_POINTS = 600
 MOST_EVENTS = 300
 MOST_SAMPLES = 8
 MOST_TOP = 5
+MOST_WORDS = 6
+CLEAN = 4
+"""Per cent of a component beside its true part that cannot be seen in a picture."""
+NEGLIGIBLE = 1e-6
+"""Of the largest component: frames are float32."""
+MANY_SAMPLES = 10_000
+LARGEST = 2**53
+"""No number in an address is larger."""
 _CURVE_INDEX = [COLUMNS.index(name) for name in CURVES]
 _CASE, _SECONDS = COLUMNS.index("case"), COLUMNS.index("seconds")
 
@@ -52,45 +64,72 @@ class Ask:
     compact: bool = False
     floor: bool = False
     """It has the Eckart–Young bound."""
+    exact: bool = False
+    """The factors of the iteration itself, not those recorded last before it."""
 
     @classmethod
     def from_query(cls, query: Any) -> Ask:
         """Read an address's parameters; whatever cannot be read is refused in words."""
         try:
             return cls(
-                since=max(0, int(query.get("since", 0))),
-                stride=max(0, int(query.get("stride", 0))),
+                since=_whole(query.get("since", 0)),
+                stride=_whole(query.get("stride", 0)),
                 tail=float(query.get("tail", -1)),
-                events=max(0, int(query.get("events", 0))),
-                at=int(query["at"]) if query.get("at") else None,
+                events=_whole(query.get("events", 0)),
+                at=_whole(query["at"]) if query.get("at") else None,
                 picture=query.get("picture", ""),
                 factor="X" if query.get("factor") == "X" else "U",
                 theme="dark" if query.get("theme") == "dark" else "light",
-                samples=tuple(int(s) for s in query.get("samples", "").split(",") if s)[:MOST_SAMPLES],
+                samples=tuple(_whole(s) for s in query.get("samples", "").split(",")[:MOST_SAMPLES] if s),
                 compact=query.get("compact") == "1",
                 floor=query.get("floor") == "1",
+                exact=query.get("exact") == "1",
             )
         except (ValueError, OverflowError):
             raise InvalidInput("address", "cannot be read") from None
+
+
+def _whole(text: Any) -> int:
+    """A number from 0 on that a file can have as its position."""
+    value = max(0, int(text))
+    if value > LARGEST:
+        raise ValueError(text)
+    return value
 
 
 def answer(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     """State, new points, new events and, where they changed, the pictures."""
     status = service.status(run_id)
     reply: dict[str, Any] = {"state": status.state, "words": state_words(status), "live": status.state in LIVE}
+    ending = service.ending(run_id) if status.state in ENDED else None
+    if ending is not None:
+        reply["ending"] = {"text": ending.text, "tries": [suggestion.title for suggestion in ending.suggestions]}
     reply |= points(service, run_id, ask)
-    events = service.events(run_id)
-    reply["events"] = [[e.iteration, e.kind, e.text] for e in events[ask.events if not reply["reset"] else 0 :][-MOST_EVENTS:]]
-    reply["event_count"] = len(events)
-    reply["keyframes"] = service.keyframes(run_id)
+    reply["event_count"], events = service.newest_events(run_id, 0 if reply["reset"] else ask.events, MOST_EVENTS)
+    reply["events"] = [[e.iteration, e.kind, e.text] for e in events]
+    reply["keyframes"] = _KEYFRAMES.get((run_id, service.look(run_id)), lambda: service.keyframes(run_id))
+    reply["iterations"] = status.iterations
+    if status.spec.solver.splits:
+        reply |= penalties(service, run_id, status)
     floor = None if ask.floor else service.floor(run_id)
     if floor is not None:
         reply["floor"] = {"value": floor, "rank": status.spec.rank}
+    exact = service.recomputed(run_id, ask.at) if ask.exact and ask.at is not None else None
+    reply["computing"] = exact is not None and exact.computing
     try:
-        reply["picture"] = picture(service, run_id, status.spec, ask)
+        reply["picture"] = picture(service, run_id, status.spec, ask, exact.frame if exact is not None else None)
     except InvalidInput:  # nothing is recorded yet
         reply["picture"] = None
     return reply
+
+
+def penalties(service: Any, run_id: str, status: Any) -> dict[str, Any]:
+    """The newest α and β, and the rule that they follow."""
+    rows = service.scalars(run_id, max(0, status.iterations - 1))
+    rule = getattr(status.spec.solver, "penalty", "")
+    if not len(rows):
+        return {"rule": rule}
+    return {"rule": rule, "penalties": [float(f"{rows[-1][COLUMNS.index(name)]:.4g}") for name in ("alpha", "beta")]}
 
 
 # -- curves ------------------------------------------------------------------------------------
@@ -98,27 +137,21 @@ def answer(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
 
 def points(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     """Points after `since`; the whole history if the view has none, a coarser one, or that of another start."""
-    first = max(ask.since - 1, 0)
-    rows = service.scalars(run_id, first)
-    stride = stride_for(first + len(rows), MOST_POINTS)
-    known = ask.since > 0 and len(rows) > 0 and float(rows[0, _SECONDS]) == ask.tail and stride == ask.stride
-    if known:
-        rows = rows[1:]
-        first += 1
-    elif first:
-        first, rows = 0, service.scalars(run_id, 0)
-        stride = stride_for(len(rows), MOST_POINTS)
-    usable = len(rows) - (first + len(rows)) % stride
-    rows = rows[: max(usable, 0)]
+    stride = stride_for(service.iterations(run_id), MOST_POINTS)
+    last = service.row_at(run_id, ask.since) if ask.since and stride == ask.stride else None
+    known = last is not None and float(last[_SECONDS]) == ask.tail
+    first = ask.since if known else 0
+    found = service.history(run_id, first, stride)
+    whole = len(found) - (len(found) > 0 and int(found.iterations[-1]) % stride > 0)
+    rows = found.values[:whole]
     reply: dict[str, Any] = {"reset": not known, "stride": stride, "from": first}
     if len(rows):
-        thin = rows[stride - 1 :: stride]
         reply |= {
-            "since": first + len(rows),
+            "since": int(found.iterations[whole - 1]),
             "tail": float(rows[-1, _SECONDS]),
-            "curves": _packed(thin[:, _CURVE_INDEX].T.astype("<f4")),
-            "cases": _packed(decisions(rows[:, _CASE], stride)),
-            "count": len(thin),
+            "curves": _packed(rows[:, _CURVE_INDEX].T.astype("<f4")),
+            "cases": _packed(rows[:, _CASE].astype(np.uint8)),
+            "count": len(rows),
         }
     else:
         reply |= {"since": ask.since if known else 0, "tail": ask.tail, "count": 0}
@@ -132,24 +165,48 @@ def _packed(array: Array) -> str:
 # -- pictures ----------------------------------------------------------------------------------
 
 
-_PICTURES: Recent[Any, Any] = Recent(64)
-_SCORES: Recent[Any, Any] = Recent(512)
+_PICTURES: Cache[Any, dict[str, Any]] = Cache()
+_KEYFRAMES: Cache[Any, list[int]] = Cache()
+_LARGE = threading.Lock()
+"""Large factors are drawn one after another, so that the memory for it is that of one of them."""
+LARGE_ENTRIES = 4_000_000
 
 
-def picture(service: Any, run_id: str, spec: Any, ask: Ask) -> dict[str, Any] | None:
-    """Montage, coefficients, samples and scores of one frame; None if the view has them already."""
-    frame = service.factors(run_id, ask.at)
+def picture(service: Any, run_id: str, spec: Any, ask: Ask, exact: FactorFrame | None = None) -> dict[str, Any] | None:
+    """Montage, coefficients, samples and scores of one frame; None if the view has them already.
+
+    The frame is what was computed again for exactly the wanted iteration, else the one recorded last before it.
+    Nothing is read or drawn as long as the files stay as they are, however many look how often.
+    """
+    names = service.component_names(run_id)
+    view = (ask.factor, ask.theme, ask.samples, ask.compact, None if exact is None else exact.iteration, names)
+
+    def make() -> dict[str, Any]:
+        large = spec.rank * sum(service.shape(run_id)) > LARGE_ENTRIES
+        with _LARGE if large else contextlib.nullcontext():
+            return _pictures(service, run_id, spec, ask, exact) | {"names": names}
+
+    drawn = _PICTURES.get((run_id, service.stamp(run_id, ask.at), view), make)
+    return None if drawn["token"] == ask.picture else drawn
+
+
+def _pictures(service: Any, run_id: str, spec: Any, ask: Ask, exact: FactorFrame | None) -> dict[str, Any]:
+    frame = service.factors(run_id, ask.at) if exact is None else exact
     data = _data(service, run_id)
     count = frame.V.shape[1]
     chosen = tuple(s for s in ask.samples if 0 <= s < count) or default_samples(count)
-    mark = frame.mark()
     view = (ask.factor, ask.theme, chosen, ask.compact)
-    token = f"{frame.iteration}-{mark}-{hashlib.blake2b(repr(view).encode(), digest_size=4).hexdigest()}"
-    if token == ask.picture:
-        return None
-    scores, matched = _SCORES.get((run_id, mark), lambda: _truth(service, run_id, frame)) if data is not None else ({}, [])
-    drawn = _PICTURES.get((run_id, token), lambda: _draw(frame, data, service.image_shape(run_id), spec, view))
-    return {"token": token, "iteration": frame.iteration, "badges": truth_words(scores), "matched": matched, **drawn}
+    seen = hashlib.blake2b(repr((view, service.component_names(run_id))).encode(), digest_size=4).hexdigest()
+    token = f"{frame.iteration}-{frame.mark()}-{seen}"
+    scores, matched = _truth(service, run_id, frame) if data is not None else ({}, [])
+    drawn = _draw(frame, data, service.column_shape(run_id), spec, view)
+    if not ask.compact:
+        drawn |= _named(service, run_id, (frame.X, frame.Y) if ask.factor == "X" else (frame.U, frame.V), ask.theme)
+    if "samples" in drawn:
+        columns = service.axes(run_id).columns
+        drawn["samples"]["labels"] = [columns.label_with_unit(j) for j in chosen]
+    found = {"matched": [column for column, _ in matched], "remainders": [[c, rest] for c, rest in matched if rest > CLEAN]}
+    return {"token": token, "iteration": frame.iteration, "badges": truth_words(scores), **found, **drawn}
 
 
 def _data(service: Any, run_id: str) -> Any:
@@ -160,42 +217,65 @@ def _data(service: Any, run_id: str) -> Any:
         return None
 
 
-def _truth(service: Any, run_id: str, frame: Any) -> tuple[dict[str, Any], list[int]]:
+def _truth(service: Any, run_id: str, frame: Any) -> tuple[dict[str, Any], list[tuple[int, int]]]:
     return service.truth(run_id, frame), _matched(service, run_id, frame)
 
 
-def _matched(service: Any, run_id: str, frame: Any) -> list[int]:
-    """Columns of U that are a true part."""
+def _matched(service: Any, run_id: str, frame: Any) -> list[tuple[int, int]]:
+    """Columns of U that are a true part, and how much of each is something else, in per cent of its length."""
     matching = service.matching(run_id, frame)
     if matching is None:
         return []
-    return [int(column) for column, cosine in zip(matching.columns, matching.cosines, strict=True) if abs(cosine) > metrics.FOUND]
+    pairs = zip(matching.columns, np.minimum(np.abs(matching.cosines), 1.0), strict=True)
+    return [(int(column), round(100 * float(np.sqrt(1 - c * c)))) for column, c in pairs if c > metrics.FOUND]
 
 
 def _draw(frame: Any, data: Any, shape: Any, spec: Any, view: tuple[str, str, tuple[int, ...], bool]) -> dict[str, Any]:
     factor, theme, chosen, compact = view
     groups = model_groups(spec.y_set)
     left, right = (frame.X, frame.Y) if factor == "X" else (frame.U, frame.V)
+    left = without_noise(left, right)
     drawn: dict[str, Any] = {
         "factor": factor,
         "basis": images.basis(left, shape, groups, theme).to_dict(),
         "grouped": groups is not None and shape is not None,
     }
     if not compact:
-        drawn |= {
-            "coefficients": images.heat_map(right, theme).to_dict(),
-            "use": use_of(right),
-            "sample_count": right.shape[1],
-        }
+        drawn["sample_count"] = right.shape[1]
         if data is not None:
             shown = images.samples(data, left, right, chosen, shape, theme).to_dict()
             drawn["samples"] = shown | {"chosen": list(chosen)}
     return drawn
 
 
+def _named(service: Any, run_id: str, factors: tuple[Array, Array], theme: str) -> dict[str, Any]:
+    """What names and axes say: V as curves or maps, the strongest rows where they are words, what samples are called."""
+    (left, right), axes, use = factors, service.axes(run_id), use_of(factors[1])
+    columns = axes.columns
+    return {
+        "use": [[count, [[j, value, columns.label(j)] for j, value in top]] for count, top in use] if len(columns) else use,
+        "coefficients": images.coefficients(right, axes, theme).to_dict(),
+        "as_maps": axes.map_shape is not None,
+        "sample_axis": columns.heading or "the axis" if columns.ordered else "",
+        "ranked": word_lists(without_noise(left, right), axes, service.image_shape(run_id), MOST_WORDS),
+        "ranked_title": plural(axes.rows.title or "row"),
+    }
+
+
+def without_noise(U: Array, V: Array) -> Array:
+    """Components that add nothing but rounding to UV are drawn as nothing: a unit vector of noise looks like a part."""
+    weights = np.linalg.norm(U, axis=0) * np.linalg.norm(V, axis=1)
+    noise = weights <= NEGLIGIBLE * weights.max(initial=0.0)
+    return np.where(noise, 0, U) if noise.any() else U
+
+
 def use_of(V: Array) -> list[list[Any]]:
     """For each component: how many samples use it, and which use it most with their coefficients."""
     size = np.abs(V)
-    order = np.argsort(-size, axis=1, kind="stable")[:, :MOST_TOP]
+    if V.shape[1] > MANY_SAMPLES:  # sorting all of them would take a second for a few millions
+        first = np.sort(np.argpartition(-size, MOST_TOP, axis=1)[:, :MOST_TOP], axis=1)
+        order = np.take_along_axis(first, np.argsort(-np.take_along_axis(size, first, 1), axis=1, kind="stable"), 1)
+    else:
+        order = np.argsort(-size, axis=1, kind="stable")[:, :MOST_TOP]
     uses = np.count_nonzero(size > 0.01 * size.max(initial=0.0), axis=1)
     return [[int(u), [[int(j), float(f"{V[k, j]:.3g}")] for j in order[k] if size[k, j] > 0]] for k, u in enumerate(uses)]

@@ -7,10 +7,10 @@ import time
 
 import streamlit as st
 
-from pages.ui import memory, params, session
-from semf_core.parameters import InvalidInput
+from pages.ui import memory, params, session, uploading
+from semf_core.common.spelling import number
+from semf_core.factorization.scores import truth_words
 from semf_core.runs.home import number_from_env
-from semf_core.scores import truth_words
 from semf_core.service import get_service
 from semf_core.snapshots.cards import Card
 from semf_core.snapshots.gallery import PAGE
@@ -30,7 +30,7 @@ def show() -> None:
         sort = st.selectbox("Sort", list(SORTS), key="gallery.sort", width=220, on_change=_first, format_func=str.capitalize)
     page = get_service().gallery.page(list(session.snapshots()), search, sort, _number())
     if not page.cards:
-        st.markdown("Nothing fits these words." if search else "There is no snapshot yet. Save one on the Run page.")
+        st.markdown("Nothing fits these words." if search else "There is no snapshot yet. Save one on the workbench.")
     for first in range(0, len(page.cards), ACROSS):
         for column, card in zip(st.columns(ACROSS), page.cards[first : first + ACROSS], strict=False):
             with column:
@@ -90,8 +90,9 @@ def figures(card: Card) -> str:
     shown = dict(card.headline)
     words = [f"{shown['solver']}, rank {shown['rank']}", f"{shown['iterations']:,} iterations"]
     if "relative_error" in shown:
-        words.append(f"relative error {shown['relative_error']:.3g}")
-    return " · ".join(words + [badge["text"] for badge in truth_words(shown)])
+        words.append(f"relative error {number(shown['relative_error'], 3)}")
+    words += [badge["text"] for badge in truth_words(shown)]
+    return " · ".join(words + ([f"{len(card.variants)} variants"] if card.variants else []))
 
 
 def open_one(snapshot_id: str) -> None:
@@ -133,13 +134,12 @@ def bring_in() -> None:
         return
     with st.expander("Open a snapshot file", icon=":material/upload:"):
         turn = st.session_state.get(FILES, 0)
-        file = st.file_uploader("A .semf file", ["semf"], key=f"gallery.file.{turn}", max_upload_size=MAX_UPLOAD_MB)
+        key = f"gallery.file.{turn}"
+        file = st.file_uploader("A .semf file", ["semf"], key=key, max_upload_size=MAX_UPLOAD_MB)
         if file is None:
             return
-        try:
-            handle = get_service().gallery.add_file(file.name, file.getvalue())
-        except InvalidInput as refusal:
-            params.say_refusal(refusal)
+        handle = uploading.once(file, key, get_service().gallery.add_file)
+        if handle is None:
             return
         st.session_state[FILES] = turn + 1  # an empty field next time: a file is taken once
         session.add_snapshot(handle.id, handle.key)

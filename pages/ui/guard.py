@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from pages.ui.params import say_refusal
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 
 log = logging.getLogger("semf.pages")
 SORRY = "Something went wrong here, and it is not your fault. The details are in the server's log; your runs and data are safe."

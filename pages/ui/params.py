@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from pages.ui import previews, words
-from semf_core.datasets import load_bytes
-from semf_core.datasets.reading import Limits as FileLimits
-from semf_core.parameters import InvalidInput, Param, Parametrized, params_of
+from semf_core.common.parameters import InvalidInput, Param, Parametrized, params_of
+from semf_core.common.spelling import FIRST, counted, equal_blocks, label, spell
+from semf_core.runs.intake import MATRIX_BYTES
+from semf_core.service import get_service
 from semf_core.sets import Intersection
-from semf_core.spelling import FIRST, equal_blocks, spell
 
 T = TypeVar("T", bound=Parametrized)
 
 SAFE_INTEGER = 2**53 - 1
 """Beyond this a browser rounds whole numbers."""
 NONE = "automatic"
-MATRIX_MB = 20
+MATRIX_MB = MATRIX_BYTES >> 20
 MATRIX_TYPES = ["csv", "tsv", "txt", "npy", "npz", "mat"]
 
 
@@ -35,8 +35,9 @@ class Around:
 
 
 NOTHING = Around()
-NAMES = {"dtype": "Precision"}
-"""Labels of parameters whose name is a programmer's word."""
+ADDRESS = re.compile(r"\\:(?=/)|www(?=\.)|@", re.IGNORECASE)
+"""Where an address is to be broken: http:// and the like (its colon has been escaped), www., and mail."""
+WORD_JOINER = "\u2060"
 
 
 # -- one value ---------------------------------------------------------------------------------
@@ -45,16 +46,6 @@ NAMES = {"dtype": "Precision"}
 def value_widget(p: Param, current: Any, key: str, around: Around = NOTHING) -> Any:
     """Draw the widget of a parameter; the value it holds, or InvalidInput if that is none."""
     return _WIDGETS[p.kind](p, current, key, around)
-
-
-def label(p: Param) -> str:
-    """The words for a parameter: its name, with its symbol where that is another."""
-    name = NAMES.get(p.name) or p.name[:1].upper() + p.name[1:].replace("_", " ")
-    plain = re.sub(r"\\mathrm|\\var|[\\{}]", "", p.symbol)
-    sign = words.symbol(plain)
-    if not sign or (plain == p.name and len(sign) > 1):
-        return name
-    return sign if p.name in {plain.partition("_")[0], plain.replace("_", "")} else f"{name} {sign}"
 
 
 def help_text(p: Param) -> str:
@@ -72,21 +63,28 @@ def keep(key: str, value: Any) -> None:
         st.session_state[key] = value
 
 
+def shown_as(labels: Mapping[str, str]) -> Callable[[Any], str]:
+    """How a choice is written: with its label, or as it is where it has none."""
+    return lambda choice: labels.get(choice, str(choice))
+
+
 def _number_widget(p: Param, current: Any, key: str, around: Around) -> Any:
     whole = p.kind == "integer"
     if whole and current is not None and abs(current) > SAFE_INTEGER:
         return _text_widget(p, current, key + ".text", around)
     kind: Callable[[float], Any] = int if whole else float
-    low = None if p.low is None else kind(max(p.low, -SAFE_INTEGER))
-    high = None if p.high is None else kind(min(p.high, SAFE_INTEGER)) if whole else float(p.high)
     shift = FIRST if p.index else 0
+    low: Any = None if p.low is None else kind(max(p.low, -SAFE_INTEGER)) + shift
+    high: Any = None if p.high is None else (kind(min(p.high, SAFE_INTEGER)) if whole else float(p.high)) + shift
+    step: Any = 1 if whole else _step(current, p)
+    first: Any = None if p.optional else "min"
     keep(key, None if current is None else kind(current + shift))
     value = st.number_input(
         label(p),
-        min_value=None if low is None else low + shift,
-        max_value=None if high is None else high + shift,
-        value=None if p.optional else "min",
-        step=1 if whole else _step(current, p),
+        min_value=low,
+        max_value=high,
+        value=first,
+        step=step,
         format="%d" if whole else "%g",
         key=key,
         help=help_text(p),
@@ -102,6 +100,10 @@ def _step(current: float | None, p: Param) -> float:
 
 
 def _boolean_widget(p: Param, current: Any, key: str, around: Around) -> Any:
+    if p.optional:  # None is neither: what the algorithm thinks best
+        words = {NONE: None, "on": True, "off": False}
+        keep(key, next(word for word, value in words.items() if value is current))
+        return p.check(words[st.selectbox(label(p), list(words), key=key, help=help_text(p))])
     keep(key, bool(current))
     return p.check(st.toggle(label(p), key=key, help=help_text(p)))
 
@@ -119,7 +121,7 @@ def _text_widget(p: Param, current: Any, key: str, around: Around) -> Any:
     keep(key, spell(p, current, FIRST))
     text = st.text_input(label(p), key=key, help=help_text(p), placeholder=_placeholder(p), max_chars=20_000) or ""
     if not text.strip() and not p.optional and p.kind != "text":
-        raise p.refuse(f"is empty; write something like {_EXAMPLES.get(p.kind, '1')}")
+        raise p.refuse("is empty", f"write something like {_EXAMPLES.get(p.kind, '1')}")
     return p.parse(text, FIRST)
 
 
@@ -177,7 +179,7 @@ def _matrix_widget(p: Param, current: Any, key: str, around: Around) -> Any:
         return current
     name, content = (file.name, file.getvalue()) if file is not None else ("paste.csv", (text or "").encode())
     try:
-        return p.check(load_bytes(name, content, limits=FileLimits(max_bytes=MATRIX_MB * 2**20)).data)
+        return p.check(get_service().arrivals.matrix(name, content))
     except InvalidInput as error:
         raise error.about(p.name) from None
 
@@ -206,8 +208,17 @@ _WIDGETS: dict[str, Callable[[Param, Any, str, Around], Any]] = {
 # -- a whole object ----------------------------------------------------------------------------
 
 
-def edit(current: T, key: str, check: Callable[[T], object] | None = None, around: Around = NOTHING, columns: int = 2) -> T:
+def edit(
+    current: T,
+    key: str,
+    check: Callable[[T], object] | None = None,
+    around: Around = NOTHING,
+    columns: int = 2,
+    aside: Any = None,
+) -> T:
     """Draw the widgets of an object's parameters; the object they describe, or the last good one.
+
+    `aside` is where the scope goes, which is rarely narrowed.
 
     Each refusal is written under its widget. `check` raises InvalidInput for an object that exists
     but does not fit; what did not fit before may change into another misfit, on its way to a fit.
@@ -217,9 +228,11 @@ def edit(current: T, key: str, check: Callable[[T], object] | None = None, aroun
     values, refused = _draw(own, current, key, around, (slots, columns))
     if scope:
         narrowed = [p for p in scope if getattr(current, p.name) != p.default]
-        bound = ", ".join(f"{p.name} {spell(p, getattr(current, p.name), FIRST)}" for p in narrowed)
-        with st.expander(f"Scope: {bound or 'the whole factor'}", icon=":material/select_all:"):
+        bound = ", ".join(counted(p.name, spell(p, getattr(current, p.name), FIRST)) for p in narrowed)
+        with aside or st.expander(f"Scope: {bound or 'the whole factor'}", type="compact"):
             more, also = _draw(scope, current, key, around, (slots, 1))
+        if aside and bound:
+            note(f"only {bound}")
         values, refused = values | more, refused or also
     if refused:
         return current
@@ -229,6 +242,11 @@ def edit(current: T, key: str, check: Callable[[T], object] | None = None, aroun
         _refuse(slots, error)
         return current
     return _fitting(current, new, check, slots)
+
+
+def has_scope(cls: type) -> bool:
+    """Whether a set can be narrowed to a part of the factor."""
+    return bool(_own_and_scope(cls)[1])
 
 
 def _fitting(current: T, new: T, check: Callable[[T], object] | None, slots: dict[str, Any]) -> T:
@@ -322,5 +340,9 @@ def sentence(error: InvalidInput) -> str:
 
 
 def plain(text: str) -> str:
-    """Text of a visitor that shows as it is written, whatever Markdown would make of it."""
-    return "".join(f"\\{c}" if c in "\\`*_[]{}<>$#~|:" else c for c in text)
+    """Text of a visitor that shows as it is written, whatever Markdown would make of it; an address in it is no link.
+
+    Markdown looks for addresses after it has read all escapes, so an invisible sign stands in the middle of each.
+    """
+    escaped = "".join(f"\\{c}" if c in "\\`*_[]{}<>$#~|:" else c for c in text)
+    return ADDRESS.sub(lambda found: f"{found[0]}{WORD_JOINER}", escaped)

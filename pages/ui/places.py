@@ -9,15 +9,26 @@ import streamlit as st
 
 PAGES = Path(__file__).parents[1]
 ASSETS = PAGES.parent / "assets"
-TABLE: dict[str, tuple[str, str]] = {
+_OURS: dict[str, tuple[str, str]] = {
     "home": ("Home", ":material/home:"),
+    "learn": ("Learn", ":material/school:"),
     "data": ("Data", ":material/database:"),
-    "model": ("Model", ":material/tune:"),
-    "run": ("Run", ":material/play_circle:"),
+    "workbench": ("Workbench", ":material/tune:"),
     "compare": ("Compare", ":material/compare:"),
     "studies": ("Studies", ":material/experiment:"),
     "snapshots": ("Snapshots", ":material/photo_library:"),
 }
+
+
+def _added() -> dict[str, tuple[str, str]]:
+    """Pages that are a file alone: the title is what stands before the colon in the first line."""
+    files = (file for file in sorted(PAGES.glob("*.py")) if file.stem not in {*_OURS, "main", "__init__"})
+    first_lines = {file.stem: file.read_text(encoding="utf-8").partition("\n")[0] for file in files}
+    return {name: (line.strip('"').partition(":")[0], ":material/article:") for name, line in first_lines.items()}
+
+
+TABLE = _OURS | _added()
+"""Title and sign of each page, in the order of the menu."""
 
 
 def place(name: str) -> Any:
@@ -39,6 +50,6 @@ def go(name: str, **query: str) -> None:
     st.switch_page(place(name), query_params=query or None)
 
 
-def link(name: str, label: str) -> None:
+def link(name: str, label: str, **query: str) -> None:
     """A link to another page."""
-    st.page_link(place(name), label=label, icon=TABLE[name][1])
+    st.page_link(place(name), label=label, icon=TABLE[name][1], query_params=query or None)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import session
+from pages.ui import benches
 from pages.ui.params import say_refusal
 from pages.ui.places import ASSETS, go
+from semf_core.common.parameters import InvalidInput
 from semf_core.model import ModelSpec, preset, preset_names
-from semf_core.parameters import InvalidInput
 from semf_core.service import get_service
 
 ACROSS = 3
-FRESH = "semf_fresh_run"
-"""The run that was just started: if it has finished before its page is drawn, the page replays it."""
 
 
 def cards() -> None:
@@ -45,11 +43,9 @@ def card(name: str, spec: ModelSpec) -> None:
 def run(spec: ModelSpec) -> None:
     """Start a run of the visitor's own and watch it."""
     try:
-        handle = get_service().start(spec)
+        shown = benches.run(spec)
     except InvalidInput as refusal:
         say_refusal(refusal)
         return
-    session.set_spec(spec)
-    session.add_run(handle.id, handle.key)
-    st.session_state[FRESH] = handle.id
-    go("run", run=handle.id)
+    st.session_state[benches.FRESH] = shown.status.id
+    go("workbench", bench=shown.strip.id if shown.strip else "", run=shown.status.id)

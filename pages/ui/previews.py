@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,21 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import images
-from pages.ui.session import Loaded
-from semf_core.preview import Projection, preview_projection
+from pages.ui.charts import chart
+from semf_core.common.spelling import FIRST
+from semf_core.datasets import Dataset, DatasetSource
+from semf_core.datasets.summary import Spectrum
+from semf_core.drawing.overview import shown_part, shown_samples
+from semf_core.drawing.preview import preview_projection
+from semf_core.runs.caches import Cache
+from semf_core.service import get_service
 from semf_core.sets import StructureSet
-from semf_core.spelling import FIRST
-from semf_core.summary import Facts, Spectrum, facts, spectrum
 
 Array = np.ndarray
+TALLEST = 480
+"""Pixels that a picture may be high."""
 CELLS = 256
 """Partitions of longer vectors are drawn as one bar for each group."""
-SAMPLES = 60
-ROWS = 400
 COLOURS = ("#a6cee3", "#fdbf6f", "#b2df8a", "#fb9a99", "#cab2d6", "#ffff99", "#80cdc1", "#d9d9d9")
 """Light enough for black figures, in both themes."""
 
@@ -82,70 +87,92 @@ def picture(shown: images.Picture, alt: str, caption: str = "", width: int | Non
     """A small picture, enlarged by whole pixels."""
     largest = width or min(900, shown.width * max(1, 360 // max(shown.width, shown.height) + 1))
     style = f"width:100%;max-width:{largest}px;image-rendering:pixelated;display:block"
+    if shown.height / shown.width * largest > TALLEST:  # a tall table keeps its place on the page
+        style += f";height:{TALLEST}px"
     note = f'<div style="font-size:.8rem">{html.escape(caption)}</div>' if caption else ""
     st.html(f'<img src="{shown.url}" alt="{html.escape(alt, quote=True)}" style="{style}">{note}')
 
 
-def show_data(loaded: Loaded, shape: tuple[int, int] | None) -> None:
+def show_data(source: DatasetSource, data: Dataset, shape: tuple[int, int] | None) -> None:
     """Samples as a montage if they are pictures, otherwise the matrix as a heat map."""
-    m, n = loaded.dataset.shape
+    m, n = data.shape
+    gaps = "; missing entries are hatched" if data.missing else ""
+    drawn = get_service().datasets.draw(source, shape, theme())
     if shape is not None:
-        chosen = np.unique(np.linspace(0, n - 1, min(n, SAMPLES)).astype(int))
-        tiles = np.nan_to_num(images.columns_of(loaded.dataset.data, chosen))
-        words = f"{len(chosen)} of {n} samples as pictures of {shape[0]} × {shape[1]} pixels"
-        picture(images.basis(tiles, shape, theme=theme()), words, words + ", each scaled to its own maximum.", width=900)
+        words = f"{len(shown_samples(n))} of {n} samples as pictures of {shape[0]} × {shape[1]} pixels"
+        picture(drawn, words, f"{words}, each scaled to its own maximum{gaps}.", width=900)
         return
-    rows, columns = (np.unique(np.linspace(0, k - 1, min(k, ROWS)).astype(int)) for k in (m, n))
-    part = np.nan_to_num(images.columns_of(loaded.dataset.data, columns)[rows])
-    thinned = f" ({len(rows)} rows and {len(columns)} columns of it)" if part.size < m * n else ""
+    rows, columns = (len(part) for part in shown_part(data.shape))
+    thinned = f" ({rows} rows and {columns} columns of it)" if rows * columns < m * n else ""
     words = f"The {m} × {n} matrix as a heat map{thinned}"
-    picture(images.heat_map(part, theme()), words, words + "; one column is one sample.", width=900)
+    picture(drawn, words, f"{words}; one column is one sample{gaps}.", width=900)
 
 
-@st.cache_data(max_entries=32, show_spinner="Looking at the data …")
-def data_facts(fingerprint: str, _loaded: Loaded) -> tuple[Facts, Spectrum]:
-    """Numbers of a dataset, worked out once for its content."""
-    return facts(_loaded.dataset), spectrum(_loaded.dataset.data)
+def data_thumbnail(source: DatasetSource, shape: tuple[int, int] | None) -> None:
+    """A few samples, small."""
+    drawn = get_service().datasets.draw(source, shape, theme(), small=True)
+    st.html(f'<img src="{drawn.url}" alt="Some samples of the data">', width="content")
 
 
 def show_spectrum(shown: Spectrum) -> None:
     """σ_i on a logarithmic axis, as far as they are more than rounding error."""
+    if not len(shown.values):
+        st.markdown(f"{shown.describe()} {shown.note}")
+        return
     values = shown.values[: max(shown.rank, 1)]
     few = len(values) <= 80
     mode = "lines+markers" if few else "lines"
     figure = go.Figure(go.Scatter(x=np.arange(1, len(values) + 1), y=values, mode=mode, marker={"size": 5}, name="σ"))
     figure.update_yaxes(type="log", title="singular value σᵢ", exponentformat="power")
+    if values[-1] > 0 and values[0] / values[-1] > 30:  # powers of ten alone: the ticks between them have another size
+        figure.update_yaxes(dtick=1)
     figure.update_xaxes(title="i, from the largest on", rangemode="tozero")
     title = "Singular values of M (logarithmic)"
     figure.update_layout(title=title, height=320, margin={"l": 10, "r": 10, "t": 40, "b": 10}, showlegend=False)
-    st.plotly_chart(figure, config={"displayModeBar": False}, alt=f"Singular values: {shown.describe()}", key="spectrum")
+    chart(figure, f"Singular values: {shown.describe()}", "spectrum")
     st.markdown(f":small[{shown.describe()} {shown.note}]")
 
 
 # -- projections -------------------------------------------------------------------------------
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def projected(key: tuple[Any, ...], _loaded: Loaded, _structure: StructureSet) -> Projection:
+@dataclass(frozen=True)
+class Projected:
+    """What a projection does, as it is shown: two small pictures and three numbers."""
+
+    pictures: tuple[images.Picture, images.Picture]
+    zeros: tuple[float, float]
+    distance: float
+    seconds: float
+
+
+_PROJECTED: Cache[tuple[Any, ...], Projected] = Cache()
+
+
+def projected(key: tuple[Any, ...], dataset: Dataset, structure: StructureSet) -> Projected:
     """The preview of a projection; `key` = (fingerprint, rank, factor, kind, JSON of the sets)."""
-    _, rank, factor, kind, _ = key
-    return preview_projection(_loaded.dataset, rank, factor, _structure, kind)
+
+    def make() -> Projected:
+        _, rank, factor, kind, _ = key
+        found = preview_projection(dataset, rank, factor, structure, kind)
+        before, after = (_factor_picture(A, factor, dataset.image_shape) for A in (found.shown, found.after))
+        return Projected((before, after), found.zeros, found.distance, found.seconds)
+
+    return _PROJECTED.get(key, make)
 
 
-def show_projection(shown: Projection, factor: str, shape: tuple[int, int] | None) -> None:
+def show_projection(shown: Projected, factor: str) -> None:
     """Before and after, side by side."""
-    words = {"before": shown.before, "after": shown.after}
-    zeros = dict(zip(words, shown.zeros, strict=True))
-    for cell, (word, matrix) in zip(st.columns(2), words.items(), strict=True):
-        drawn = _factor_picture(matrix, factor, shape)
-        alt = f"{factor} {word} the projection: {100 * zeros[word]:.0f} % zeros"
+    for cell, word, drawn, zeros in zip(st.columns(2), ("before", "after"), shown.pictures, shown.zeros, strict=True):
         with cell:
-            picture(drawn, alt, f"{word}: {100 * zeros[word]:.0f} % zeros", width=420)
-    st.markdown(f":small[The projection moves this matrix by {100 * shown.distance:.3g} % of its norm.]")
+            alt = f"{factor} {word} the projection: {100 * zeros:.0f} % zeros"
+            picture(replace(drawn, theme=theme()), alt, f"{word}: {100 * zeros:.0f} % zeros", width=420)
+    took = f"{1e3 * shown.seconds:.2g} ms" if shown.seconds < 1 else f"{shown.seconds:.2g} s"
+    st.markdown(f":small[The projection moves this matrix by {100 * shown.distance:.3g} % of its norm and takes {took}.]")
 
 
 def _factor_picture(A: Array, factor: str, shape: tuple[int, int] | None) -> images.Picture:
     if factor == "X" and shape is not None:
-        return images.basis(A[:, :64], shape, theme=theme())
+        return images.basis(A[:, :64], shape)
     rows = np.unique(np.linspace(0, len(A) - 1, min(len(A), 128)).astype(int))
-    return images.heat_map(A[rows][:, :128], theme())
+    return images.heat_map(A[rows][:, :128])

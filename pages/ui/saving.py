@@ -7,12 +7,14 @@ import streamlit as st
 from pages.ui import params, session
 from pages.ui.live import address
 from pages.ui.places import go
-from semf_core.parameters import InvalidInput, params_of
+from semf_core.common.parameters import InvalidInput, params_of
+from semf_core.runs.strips import Strip
 from semf_core.service import RunStatus, get_service
 from semf_core.snapshots.label import Label
 
-SAVED = "semf_saved_snapshot"
-"""(run, snapshot) of what was saved last."""
+SAVED = "semf_saved_snapshots"
+"""Snapshots of runs as they stood: {(run, iterations, state): snapshot}."""
+WITH_VARIANTS = "The whole strip along the bottom: whoever opens it sees every variant and can go on with all of them."
 HINTS = {"title": "A title", "tags": "faces, sparse, first try", "note": "What is worth knowing about it"}
 
 
@@ -25,39 +27,46 @@ def label_fields(key: str, current: Label) -> dict[str, str]:
     return values
 
 
-def save_button(status: RunStatus) -> None:
-    """Opens a form; a run that moves has to be paused first."""
+def save_button(status: RunStatus, strip: Strip | None) -> None:
+    """Opens a form; a run that moves has to be paused first. What is saved is said in the form's place, with its link."""
     why = "Pause the run first: a snapshot is of a run at rest." if status.moving else "Keep the run as it is now, to share it."
     with st.popover("Save", icon=":material/photo_camera:", disabled=status.moving or not status.iterations, help=why):
+        stands = (status.id, status.iterations, status.state)
+        saved = st.session_state.get(SAVED, {}).get(stands)
+        if saved is not None:
+            _confirm(saved, stands)
+            return
         with st.form("save-snapshot", border=False):
             values = label_fields(f"save.{status.id}", Label(title=status.title[:200]))
             include = st.checkbox("Include the data", key="save.data", help="Needed by others if you have uploaded it.")
+            count = len(strip.shown) if strip else 0
+            every = count > 1 and st.checkbox(f"With all {count} variants", key="save.strip", help=WITH_VARIANTS)
             sent = st.form_submit_button("Save snapshot", type="primary", icon=":material/photo_camera:")
         if sent:
-            _save(status.id, values, include)
+            _save(status, values, include, strip.id if strip and every else "")
 
 
-def _save(run_id: str, values: dict[str, str], include: bool) -> None:
+def _save(status: RunStatus, values: dict[str, str], include: bool, strip_id: str) -> None:
     try:
-        handle = get_service().save(run_id, Label(**values), include)
+        handle = get_service().save(status.id, Label(**values), include, strip_id)
     except InvalidInput as refusal:
         st.error(params.sentence(refusal))
         return
     session.add_snapshot(handle.id, handle.key)
-    st.session_state[SAVED] = (run_id, handle.id)
+    st.session_state.setdefault(SAVED, {})[status.id, status.iterations, status.state] = handle.id
     st.rerun()
 
 
-def say_saved(run_id: str) -> None:
-    """Where the snapshot is that was just saved."""
-    of, snapshot_id = st.session_state.get(SAVED, ("", ""))
-    if of != run_id:
-        return
-    with st.container(horizontal=True, vertical_alignment="center", border=True):
-        st.markdown(":material/check_circle: The run is saved as a snapshot.", width="content")
-        if st.button("Open the snapshot", icon=":material/photo_library:"):
-            st.session_state.pop(SAVED, None)
-            go("snapshots", snapshot=snapshot_id)
+def _confirm(snapshot_id: str, stands: tuple[str, int, str]) -> None:
+    """One save, one answer: the run as it stands is kept, and this is where."""
+    st.markdown(":material/check_circle: Saved as a snapshot. Its link:")
+    here = str(st.context.url or "").split("?")[0].rpartition("/")[0]
+    st.code(f"{here}/snapshots?snapshot={snapshot_id}", language=None, wrap_lines=True)
+    if st.button("Open the snapshot", icon=":material/photo_library:"):
+        go("snapshots", snapshot=snapshot_id)
+    if st.button("Save once more", type="tertiary", help="With other words, with the data, or with all variants."):
+        del st.session_state[SAVED][stands]
+        st.rerun()
 
 
 def exports(run_id: str) -> None:

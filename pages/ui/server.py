@@ -7,30 +7,58 @@ page is redrawn by Streamlit, and all viewers of a run share the pictures.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import gc
 import gzip
+import importlib
 import logging
-from collections.abc import AsyncIterator, Callable
+import pkgutil
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import plotly
-from anyio import to_thread
+import streamlit as st
+from anyio import CapacityLimiter, to_thread
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from pages.ui import compare_feed, feed
-from pages.ui.arrival import Hints, Shelf
-from pages.ui.live import address, modules, plotly_address
+import pages.ui
+from pages.ui import compare_feed, control, feed, glossary, presenting, strip_feed
+from pages.ui.arrival import Hints, ResponseCache
+from pages.ui.capacity import Sessions
+from pages.ui.downloads import DownloadDesk
+from pages.ui.live import DESCRIPTION, address, modules, plotly_address
+from pages.ui.login import Admission, check_settings
+from pages.ui.password import Password
 from pages.ui.places import ASSETS
-from pages.ui.words import sentence
-from semf_core.parameters import InvalidInput
+from pages.ui.protection import Protection
+from pages.ui.turns import TooMany, Turns
+from pages.ui.uploading import UploadRoom
+from pages.ui.visitors import Visitors, requester, visitor
+from pages.ui.words import told
+from semf_core import limited
+from semf_core.common.parameters import InvalidInput
+from semf_core.common.server_limits import server_limits
+from semf_core.common.visitors import ask_who
+from semf_core.exports import curves
 from semf_core.service import get_service
 
 YEAR = "public, max-age=31536000, immutable"
 KINDS = {".js": "text/javascript", ".css": "text/css", ".png": "image/png", ".svg": "image/svg+xml"}
+AT_ONCE, EACH, WAITING = 8, 4, 32
+"""Live answers at a time, of one visitor, and how many of his may wait."""
+PACKED_BYTES = 1000
+SWITCH_SECONDS = 0.0005
+M_MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 20
+"""From malloc.h; in bytes."""
+LIVE = Turns(AT_ONCE, EACH, WAITING)
+COMMANDS = Turns(AT_ONCE, EACH, WAITING)
+"""Apart from them: a command may wait for a worker."""
 log = logging.getLogger("semf.live")
 
 
@@ -46,26 +74,58 @@ def _plotly(request: Request) -> Response:
 
 
 def _asset(request: Request) -> Response:
+    if request.path_params["path"] == f"live/{DESCRIPTION}":
+        return Response(curves.script(), media_type=KINDS[".js"], headers={"Cache-Control": YEAR})
     path = (ASSETS / request.path_params["path"]).resolve()
     if not path.is_relative_to(ASSETS) or path.suffix not in KINDS or not path.is_file():
         return JSONResponse({"message": "There is no such file."}, 404)
     return FileResponse(path, media_type=KINDS[path.suffix], headers={"Cache-Control": YEAR})
 
 
-def _answered(make: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Response]:
-    """An endpoint that answers in JSON, refusals and failures included."""
+def _words(request: Request) -> Response:
+    return _packed(request, JSONResponse(glossary.as_json(), headers={"Cache-Control": "public, max-age=3600"}))
 
-    def endpoint(request: Request) -> Response:
+
+def _answered(make: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that answers in JSON, refusals and failures included; visitors take turns."""
+
+    def answer(request: Request) -> Response:
         headers = {"Cache-Control": "no-store"}
         try:
-            return JSONResponse(make(request), headers=headers)
+            return _packed(request, JSONResponse(make(request), headers=headers))
         except InvalidInput as refusal:
-            return JSONResponse({"message": sentence(refusal)}, 404, headers=headers)
+            return JSONResponse(told(refusal), 404, headers=headers)
         except Exception:
             log.exception("live view")
             return JSONResponse({"message": "This cannot be shown at the moment."}, 503, headers=headers)
 
+    async def endpoint(request: Request) -> Response:
+        try:
+            async with LIVE.turn(requester(request.scope)):
+                return await to_thread.run_sync(answer, request, limiter=_threads())
+        except TooMany:
+            return JSONResponse({"message": "This browser asks for too much at once."}, 429, headers={"Retry-After": "2"})
+
     return endpoint
+
+
+def _packed(request: Request, answer: Response) -> Response:
+    """Compressed here and now: Streamlit would hand it to one more thread, behind all that compute."""
+    if len(answer.body) > PACKED_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
+        answer.body = gzip.compress(answer.body, 5)
+        answer.headers.update({"Content-Encoding": "gzip", "Content-Length": str(len(answer.body)), "Vary": "Accept-Encoding"})
+    return answer
+
+
+@cache
+def _threads() -> CapacityLimiter:
+    """Threads of their own: a live view never waits for files that are read for others."""
+    return CapacityLimiter(AT_ONCE)
+
+
+@cache
+def _command_threads() -> CapacityLimiter:
+    return CapacityLimiter(AT_ONCE)
 
 
 def _live(request: Request) -> dict[str, Any]:
@@ -75,39 +135,88 @@ def _live(request: Request) -> dict[str, Any]:
 def _compare(request: Request) -> dict[str, Any]:
     query = request.query_params
     runs, have = (tuple(filter(None, query.get(name, "").split(","))) for name in ("runs", "have"))
-    return compare_feed.answer(runs, have, "dark" if query.get("theme") == "dark" else "light")
+    return compare_feed.answer(runs, have, _theme(request))
 
 
-def _download(request: Request) -> Response:
-    """A snapshot's file, or a run or snapshot as something else; always to be kept, never shown in the page's place."""
-    kind, service = request.path_params["kind"], get_service()
+def _theme(request: Request) -> str:
+    return "dark" if request.query_params.get("theme") == "dark" else "light"
+
+
+def _strip(request: Request) -> dict[str, Any]:
+    have = tuple(filter(None, request.query_params.get("have", "").split(",")))
+    return strip_feed.answer(request.path_params["strip_id"], have, _theme(request), request.query_params.get("shown", ""))
+
+
+def _before(request: Request) -> dict[str, Any]:
+    query, run_id = request.query_params, request.path_params["run_id"]
+    return strip_feed.before(run_id, query.get("before", ""), query.get("factor", "U"), _theme(request))
+
+
+async def _control(request: Request) -> Response:
+    run_id, key = request.path_params["run_id"], request.headers.get(control.KEY_HEADER, "")
+    values = await control.body(request)
     try:
-        if kind == "semf":
-            media = "application/octet-stream"
-            name, data = service.gallery.file(request.path_params["run_id"])
-        else:
-            name, media, data = service.export(request.path_params["run_id"], kind)
-    except InvalidInput as refusal:
-        return Response(sentence(refusal), 404, media_type="text/plain")
-    except Exception:
-        log.exception("download of a run")
-        return Response("This file cannot be made at the moment.", 503, media_type="text/plain")
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
-    return Response(data, media_type=media, headers=headers | {"Cache-Control": "no-store"})
+        async with COMMANDS.turn(requester(request.scope)):
+            return await to_thread.run_sync(control.answer, run_id, key, values, limiter=_command_threads())
+    except TooMany:
+        return JSONResponse({"message": "This browser asks for too much at once."}, 429, headers={"Retry-After": "2"})
+
+
+def _moved(request: Request) -> Response:
+    """Model and Run were pages of their own; what their links name is on the workbench."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"{_base()}/workbench{query}", 307)
+
+
+def _base() -> str:
+    """Where Streamlit's own pages are below."""
+    base = st.get_option("server.baseUrlPath").strip("/")
+    return f"/{base}" if base else ""
+
+
+@cache
+def _desk() -> DownloadDesk:
+    return DownloadDesk()
+
+
+def _download(name: str) -> Callable[[Request], Awaitable[Any]]:
+    """A way of the desk that makes files; it is opened when the server starts, not when this module is read."""
+
+    async def endpoint(request: Request) -> Any:
+        return await getattr(_desk(), name)(request)
+
+    return endpoint
 
 
 def routes() -> list[Route]:
     return [
-        Route(address("download/{run_id}/{kind}"), _download),
+        Route(address("download/comparison.{kind}"), _download("of_comparison")),
+        Route(address("download/study/{study_id}/{kind}"), _download("of_study")),
+        Route(address("download/lesson/{name}/{kind}"), _download("of_lesson")),
+        Route(address("download/{run_id}/{kind}"), _download("of_run")),
         Route(plotly_address(), _plotly),
         Route(address("assets/{edition}/{path:path}"), _asset),
+        Route(address("words.json"), _words),
         Route(address("live/{run_id}"), _answered(_live)),
         Route(address("compare"), _answered(_compare)),
+        Route(address("strip/{strip_id}"), _answered(_strip)),
+        Route(address("before/{run_id}"), _answered(_before)),
+        Route(address("control/{run_id}"), _control, methods=["POST"]),
+        Route(address("presentations"), presenting.begin, methods=["POST"]),
+        Route(address("presentations/{presentation_id}"), presenting.show, methods=["POST"]),
+        Route(address("presentations/{presentation_id}"), presenting.follow),
+        Route(address("presentations/{presentation_id}/content"), _answered(presenting.content)),
+        Route(address("presentations/{presentation_id}/notes"), _answered(presenting.notes)),
+        Route(address("follow/{presentation_id}"), presenting.follow_page),
+        Route(address("notes/{presentation_id}"), presenting.notes_page),
+        *(Route(f"{_base()}/{old}", _moved) for old in ("model", "run")),
     ]
 
 
 def middleware() -> list[Middleware]:
-    return [Middleware(Hints, modules=modules()), Middleware(Shelf)]
+    """From the outermost inwards."""
+    guards = [Middleware(one) for one in (Protection, Password, Visitors, Admission, Sessions, UploadRoom)]
+    return [*guards, Middleware(Hints, modules=modules()), Middleware(ResponseCache)]
 
 
 @contextlib.asynccontextmanager
@@ -115,8 +224,47 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     """Have everything at hand before the first visitor comes."""
     await to_thread.run_sync(_warm_up)
     yield
+    _desk().close()
 
 
 def _warm_up() -> None:
+    check_settings()
+    _warn_of_strangers()
+    ask_who(visitor)
     _plotly_packed()
     get_service()
+    limited.start_ahead()
+    _desk()
+    _make_nimble()
+
+
+def _make_nimble() -> None:
+    """Let short answers through while pages compute.
+
+    Nobody else runs while garbage is collected: what is there now, all modules of all pages, is left out of that for
+    good, which takes a tenth of a second off each time. And a thread that computes gives way to one that has an answer
+    to send ten times as often as Python would have it.
+    """
+    for module in pkgutil.iter_modules(pages.ui.__path__, "pages.ui."):
+        importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    _return_large_blocks()
+
+
+def _return_large_blocks() -> None:
+    """Have blocks of a megabyte and more go back to the system as soon as they are free.
+
+    By itself glibc keeps blocks of up to 32 MB, once it has seen one, in the heap of the thread that asked for it, and
+    every page is drawn in a thread: the memory of the largest files would stay, many times over.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
+
+
+def _warn_of_strangers() -> None:
+    """Say so where others can reach a server that was set up for one person."""
+    host = st.get_option("server.address") or "every address"
+    if host not in {"localhost", "127.0.0.1", "::1"} and not server_limits().public:
+        log.warning("Others can reach this server (%s): SEMF_PUBLIC=1 sets limits for strangers; see docs/deployment.md", host)

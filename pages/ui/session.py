@@ -6,28 +6,24 @@ not). The model is always a whole `ModelSpec`; its dataset is the current data.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import json
-from dataclasses import dataclass
+import hashlib
+import secrets
 
 import streamlit as st
 
+from pages.ui import visitors
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.model import ModelSpec, preset, preset_names
-from semf_core.service import check_visitors_source
+from semf_core.runs.datasets import Loaded
+from semf_core.service import RunStatus, check_visitors_source, get_service
 
 SPEC, STAMP, RUNS, CURRENT = "semf_spec", "semf_spec_stamp", "semf_runs", "semf_run"
-SNAPSHOTS = "semf_snapshots"
-SERVER_FILES = "file"
-"""The dataset source that reads a path: right for the command line, wrong for a visitor of a server."""
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A dataset in memory with its fingerprint, which keys everything derived from it."""
-
-    dataset: Dataset
-    fingerprint: str
+SNAPSHOTS, STRIPS, STRIP, VISITOR = "semf_snapshots", "semf_strips", "semf_strip", "semf_visitor"
+LESSONS = "semf_lessons"
+_SECRET = secrets.token_bytes(32)
 
 
 # -- the model ---------------------------------------------------------------------------------
@@ -66,13 +62,6 @@ def source() -> DatasetSource:
     return spec().dataset
 
 
-def set_source(new: DatasetSource) -> None:
-    """Take other data for the current model; title and hint belonged to the old data."""
-    check_source(new)
-    if new != source():
-        update_spec(dataset=new, title="", watch="")
-
-
 def check_source(new: DatasetSource) -> None:
     """Refuse sources that would read the server's own files or fill its memory."""
     check_visitors_source(new)
@@ -90,13 +79,24 @@ def dataset() -> Dataset:
 def load(which: DatasetSource) -> Loaded:
     """The data of a source, shared by all sessions that look at the same."""
     check_source(which)
-    return _load(json.dumps(which.to_dict(), sort_keys=True), which)
+    return get_service().datasets.loaded(which)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Loading the data …")
-def _load(key: str, _source: DatasetSource) -> Loaded:
-    data = _source.load()
-    return Loaded(data, data.fingerprint())
+# -- who it is ---------------------------------------------------------------------------------
+
+
+def visitor() -> str:
+    """A name by which the server tells visitors apart, for turns and limits: address and browser, neither to be read from it."""
+    who = visitors.visitor()
+    if who.startswith(visitors.PERSON):  # the same one wherever he is
+        return who
+    mine = who or st.session_state.setdefault(VISITOR, secrets.token_hex(8))
+    return f"{_named(st.context.ip_address)}/{mine}"
+
+
+def _named(address: object) -> str:
+    """The same for the same address; empty where there is none, as on one's own computer."""
+    return hashlib.blake2b(address.encode(), key=_SECRET, digest_size=8).hexdigest() if isinstance(address, str) else ""
 
 
 # -- runs --------------------------------------------------------------------------------------
@@ -133,6 +133,39 @@ def key_for(run_id: str) -> str | None:
     return runs().get(run_id) or None
 
 
+def own_key(status: RunStatus) -> str | None:
+    """The key that controls a run: its own, or that of the strip it was started in."""
+    return next((key for key in (key_for(status.id), *strips().values()) if key and status.owner_ok(key)), None)
+
+
+# -- strips of variants ------------------------------------------------------------------------
+
+
+def strips() -> dict[str, str]:
+    """Strips of the visitor's own, with the keys that control them and their runs: {id: key}."""
+    return st.session_state.setdefault(STRIPS, {})
+
+
+def own_runs() -> list[str]:
+    """The visitor's runs, then those of the visitor's strips, the newest first."""
+    found = list(reversed(runs()))
+    for strip_id in reversed(strips()):
+        with contextlib.suppress(InvalidInput):  # deleted
+            found += [variant.run for variant in reversed(get_service().strips.get(strip_id).shown)]
+    return list(dict.fromkeys(found))
+
+
+def add_strip(strip_id: str, key: str) -> None:
+    """Remember a strip of one's own and work on it."""
+    strips()[strip_id] = key
+    st.session_state[STRIP] = strip_id
+
+
+def current_strip() -> str | None:
+    """The strip that was worked on last; after a reload the newest that the browser knows of."""
+    return st.session_state.get(STRIP) or next(reversed(strips()), None)
+
+
 # -- snapshots ---------------------------------------------------------------------------------
 
 
@@ -143,3 +176,11 @@ def snapshots() -> dict[str, str]:
 
 def add_snapshot(snapshot_id: str, key: str) -> None:
     snapshots()[snapshot_id] = key
+
+
+# -- lessons -----------------------------------------------------------------------------------
+
+
+def lessons() -> dict[str, str]:
+    """How far this visitor is: {lesson: stage}, and {lesson/stage: best attempts as JSON}."""
+    return st.session_state.setdefault(LESSONS, {})

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from pages.ui import session, studying
-from pages.ui.params import label, note, plain, say_refusal
+from pages.ui import params, session, studying
+from pages.ui.params import note, plain, say_refusal
+from semf_core.common.parameters import InvalidInput, Param, params_of
+from semf_core.common.spelling import FIRST, label
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput, Param, params_of
 from semf_core.service import get_service
 from semf_core.solvers import SOLVERS
-from semf_core.spelling import FIRST
 from semf_core.studies import MEASURES, DataChanges, Study
 
 NOTHING = "nothing"
@@ -46,7 +47,7 @@ def paths_of(spec: ModelSpec) -> dict[str, Param]:
 
 
 def path_words(path: str, p: Param) -> str:
-    """A path as the Model page speaks of it: x.0.k is k of constraint 1 on X."""
+    """A path as the workbench speaks of it: x.0.k is k of constraint 1 on X."""
     root, *rest = path.split(".")
     if root in ("x", "y"):
         return f"{label(p)} of constraint {int(rest[0]) + FIRST} on {root.upper()}"
@@ -60,7 +61,7 @@ def values_of(p: Param, text: str) -> list[Any]:
 
 def builder() -> None:
     spec = session.spec()
-    st.markdown(f"The model is **{plain(spec.title or spec.dataset.title)}**, as it is on the Model page.")
+    st.markdown(f"The model is **{plain(spec.title or spec.dataset.title)}**, as it is on the workbench.")
     paths = paths_of(spec)
     first, second = (_axis(paths, number) for number in (1, 2))
     with st.container(horizontal=True):
@@ -91,7 +92,7 @@ def _drawn(held_out: bool) -> list[str]:
     names = measures_for(held_out)
     usual = [name for name in DRAWN if name in names][:3]
     titles = {name: MEASURES.get(name).title for name in names}
-    return st.multiselect("What is drawn", names, usual, format_func=titles.get, key=f"study-drawn-{held_out}")
+    return st.multiselect("What is drawn", names, usual, format_func=params.shown_as(titles), key=f"study-drawn-{held_out}")
 
 
 def _axis(paths: dict[str, Param], number: int) -> dict[str, Any] | None:
@@ -99,8 +100,8 @@ def _axis(paths: dict[str, Param], number: int) -> dict[str, Any] | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         word = "What varies" if number == 1 else "Crossed with"
         words = {path: path_words(path, p) for path, p in paths.items()}
-        options = {"format_func": lambda path: words.get(path, path), "width": 320}
-        path = st.selectbox(word, [NOTHING, *paths], key=f"study-path-{number}", **options)
+        key = f"study-path-{number}"
+        path = st.selectbox(word, [NOTHING, *paths], format_func=params.shown_as(words), key=key, width=320)
         if path == NOTHING:
             return None
         p = paths[path]
@@ -109,6 +110,8 @@ def _axis(paths: dict[str, Param], number: int) -> dict[str, Any] | None:
         except InvalidInput as refusal:
             say_refusal(refusal)
             return None
+    if path == "solver" and (own := [SOLVERS.get(name) for name in values if SOLVERS.get(name).own_start]):
+        note(f"All begin with the same random X and Y, except {'; '.join(f'{cls.title} ({cls.own_start})' for cls in own)}.")
     if not values:
         wanted = f"the values of {words[path]}"
         note(f"Choose {wanted}." if p.kind in WORDS else f"Type {wanted}, for example {_example(p)}.")
@@ -142,6 +145,8 @@ def own_study(
     spec: ModelSpec, axes: list[dict[str, Any]], seeds: int, held_out: float, keep: bool, drawn: Sequence[str] = ()
 ) -> Study:
     """The study that the widgets describe."""
+    if any(axis["path"] == "solver" for axis in axes):  # algorithms are compared from the same start
+        spec = replace(spec, limits=replace(spec.limits, common_start=True))
     base = {k: v for k, v in spec.to_dict().items() if k not in ("title", "watch")}
     offered = measures_for(bool(held_out))
     measures = [name for name in offered if name in (*USUAL, *drawn, HELD_OUT, "solved", "parts_found")]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from semf_core.exports.curves import SERIES_COLOURS
 from semf_core.studies import Claim
 from semf_core.studies.views import Drawing, Grid, Series
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#8C6D31")
-"""Okabe and Ito's colours, which differ for colour-blind readers too."""
 MARGIN = {"l": 10, "r": 10, "t": 30, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 PAPER = "reported in the paper"
@@ -33,16 +32,20 @@ def figure_of(drawing: Drawing, claim: Claim) -> go.Figure:
         return heat_map(drawing.grid, drawing)
     figure = go.Figure()
     bars = drawing.view.name in ("rates", "table", "needed") and not _many(drawing)
-    mode = MODES.get(drawing.view.name, "lines+markers")
+    ordered = all(s.ordered for s in drawing.series)
+    apart = bars or not (ordered or _many(drawing))
+    mode = MODES.get(drawing.view.name, "lines+markers" if ordered else "markers")
     for number, series in enumerate(drawing.series):
-        colour = COLOURS[number % len(COLOURS)]
-        places = _on_bars(drawing, number) if bars else _places(series)
+        colour = SERIES_COLOURS[number % len(SERIES_COLOURS)]
+        places = _side_by_side(drawing, number) if apart else _places(series)
         if bars:
             _bar(figure, series, colour, places, GROUP / len(drawing.series))
+        elif apart:
+            _dots(figure, series, colour, places)
         else:
             _line(figure, series, colour, places, mode)
         _claimed(figure, _reported(drawing, claim, series, places), colour)
-    _axes(figure, drawing, bars)
+    _axes(figure, drawing, bars, apart)
     return figure
 
 
@@ -50,8 +53,8 @@ def _many(drawing: Drawing) -> bool:
     return any(len(s.x) > MANY_LABELS for s in drawing.series)
 
 
-def _on_bars(drawing: Drawing, number: int) -> list[Any]:
-    """The middles of the bars of one series: those of a setting stand side by side around its number."""
+def _side_by_side(drawing: Drawing, number: int) -> list[Any]:
+    """The middles of the bars or dots of one series: those of a setting stand side by side around its number."""
     count = len(drawing.series)
     return [i + (number - (count - 1) / 2) * GROUP / count for i in range(len(drawing.series[number].x))]
 
@@ -62,18 +65,29 @@ def _places(series: Series) -> list[Any]:
     return list(series.x if shares or series.numbers is None else series.numbers)
 
 
-def _told(series: Series, places: Sequence[int]) -> dict[str, Any]:
+def _told(series: Series, places: Iterable[int]) -> dict[str, Any]:
     """What is said of each point under the pointer. A series without a label has no entry in the legend."""
-    said = [[series.x[i], f"{int(series.counts[i])} runs"] for i in places]
-    words = "%{customdata[0]}: %{y:.4g}<br>%{customdata[1]}<extra>" + series.label + "</extra>"
+    cells = np.full(len(series.x), -1) if series.cells is None else series.cells
+    said = [[int(cells[i]), series.x[i], f"{int(series.counts[i])} runs"] for i in places]
+    words = "%{customdata[1]}: %{y:.4g}<br>%{customdata[2]}<extra>" + series.label + "</extra>"
     return {"customdata": said, "hovertemplate": words, "name": series.label, "showlegend": bool(series.label)}
 
 
 def _bar(figure: go.Figure, series: Series, colour: str, places: list[Any], width: float) -> None:
-    error = {"array": series.high - series.middle, "arrayminus": series.middle - series.low, "thickness": 1.2}
-    told = _told(series, range(len(series.x)))
     pale = {"color": colour, "opacity": 0.7}  # so that a diamond in the same colour is seen on it
-    figure.add_trace(go.Bar(x=places, y=series.middle, width=width, marker=pale, error_y=error, **told))
+    told = _told(series, range(len(series.x)))
+    figure.add_trace(go.Bar(x=places, y=series.middle, width=width, marker=pale, error_y=_spread(series), **told))
+
+
+def _dots(figure: go.Figure, series: Series, colour: str, places: list[Any]) -> None:
+    """Settings that are names: no line joins them, as there is nothing between two of them."""
+    told = _told(series, range(len(series.x)))
+    marker = {"color": colour, "size": 9}
+    figure.add_trace(go.Scatter(x=places, y=series.middle, mode="markers", marker=marker, error_y=_spread(series), **told))
+
+
+def _spread(series: Series) -> dict[str, Any]:
+    return {"array": series.high - series.middle, "arrayminus": series.middle - series.low, "thickness": 1.2}
 
 
 def _line(figure: go.Figure, series: Series, colour: str, places: list[Any], mode: str) -> None:
@@ -104,16 +118,17 @@ def _claimed(figure: go.Figure, reported: list[tuple[Any, float, str]], colour: 
     if not reported:
         return
     x, y, names = zip(*reported, strict=True)
+    told = [[-1, name] for name in names]  # no run stands behind it
     shown = {"mode": "markers", "name": PAPER, "legendgroup": PAPER}  # a click on the legend hides all of them
     marker = {"symbol": "diamond", "size": 12, "color": "white", "line": {"width": 2.5, "color": colour}}
-    words = "paper: %{y:.4g}<br>%{customdata}<extra></extra>"
+    words = "paper: %{y:.4g}<br>%{customdata[1]}<extra></extra>"
     if not any(trace.name == PAPER for trace in figure.data):
         neutral = marker | {"line": {"width": 2.5, "color": "#777777"}}
         figure.add_trace(go.Scatter(x=[None], y=[None], marker=neutral, legendrank=LAST, **shown))
-    figure.add_trace(go.Scatter(x=x, y=y, marker=marker, customdata=names, hovertemplate=words, showlegend=False, **shown))
+    figure.add_trace(go.Scatter(x=x, y=y, marker=marker, customdata=told, hovertemplate=words, showlegend=False, **shown))
 
 
-def _axes(figure: go.Figure, drawing: Drawing, bars: bool) -> None:
+def _axes(figure: go.Figure, drawing: Drawing, bars: bool, apart: bool) -> None:
     reported = [t.y for t in figure.data if t.name == PAPER and t.customdata is not None]
     values = np.concatenate([np.empty(0), *(s.middle for s in drawing.series), *reported])
     known = values[~np.isnan(values)]
@@ -122,7 +137,7 @@ def _axes(figure: go.Figure, drawing: Drawing, bars: bool) -> None:
     elif drawing.log and len(known) and known.min() > 0 and known.max() / known.min() > LOG_SPAN and not bars:
         figure.update_yaxes(type="log", exponentformat="power")
     if drawing.series:
-        figure.update_xaxes(**_x_axis(drawing.series[0], bars))
+        figure.update_xaxes(**_x_axis(drawing.series[0], apart))
     figure.update_yaxes(title=drawing.y_title)
     figure.update_xaxes(title=drawing.x_title)
     entries = [trace.name for trace in figure.data if trace.showlegend is not False]
@@ -130,9 +145,9 @@ def _axes(figure: go.Figure, drawing: Drawing, bars: bool) -> None:
     figure.update_layout(height=420, margin=MARGIN, legend=LEGEND, barmode="overlay", showlegend=shown)
 
 
-def _x_axis(series: Series, bars: bool) -> dict[str, Any]:
+def _x_axis(series: Series, apart: bool) -> dict[str, Any]:
     """Labels are never left to be guessed at: "33 %" and "0.05" would be read as numbers."""
-    if bars:
+    if apart:
         places = list(range(len(series.x)))
         return {"tickvals": places, "ticktext": list(series.x), "range": [-0.5, len(places) - 0.5]}
     places = _places(series)
@@ -186,16 +201,20 @@ def marked(figure: go.Figure, place: tuple[int, int], word: str, symbol: str) ->
     figure.update_layout(showlegend=True, legend=LEGEND)
 
 
-def stability_bars(stability: np.ndarray) -> go.Figure:
+def stability_bars(stability: np.ndarray, names: Sequence[str]) -> go.Figure:
     """How surely each component comes back."""
-    figure = go.Figure(go.Bar(x=list(range(1, len(stability) + 1)), y=stability, marker_color=COLOURS[0]))
+    numbers = list(range(1, len(stability) + 1))
+    figure = go.Figure(go.Bar(x=numbers, y=stability, marker_color=SERIES_COLOURS[0]))
+    if any(names):
+        labels = [f"{k} {name}".strip().replace("<", "‹") for k, name in zip(numbers, names, strict=True)]
+        figure.update_xaxes(tickvals=numbers, ticktext=labels)
     figure.update_yaxes(title="mean |cosine| with other runs", range=[0, 1.02])
     figure.update_xaxes(title="component of the best run", dtick=1 if len(stability) <= 30 else None)
     figure.update_layout(height=260, margin=MARGIN)
     return figure
 
 
-def in_words(drawing: Drawing) -> str:
+def description(drawing: Drawing) -> str:
     """The figure for those who cannot see it."""
     rows = [row for row in drawing.rows() if row["runs"]]
     if not rows:

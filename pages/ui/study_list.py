@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.params import note, plain, say_refusal
 from pages.ui.studying import STATES, look_at, open_study, source_words, start
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.studies import Study, builtin_names, builtin_sized, builtin_study
 from semf_core.studies.sharing import SUFFIX
@@ -62,12 +62,12 @@ def on_data_in_use(study: Study) -> Study:
 def size_button(study: Study, words: str) -> None:
     """Starts a size that has not been run, opens one that has."""
     studies = get_service().studies
-    ready = studies.prepare(study)
-    if studies.exists(ready.id):
-        progress = studies.progress(ready.id)
+    study_id = studies.place(studies.prepare(study))
+    if studies.exists(study_id):
+        progress = studies.progress(study_id)
         label = f"{words}: {progress.done} of {progress.total} runs"
         icon = ":material/check_circle:" if progress.state == "finished" else ":material/monitoring:"
-        st.button(label, key=f"open-{study.name}-{study.size}", icon=icon, on_click=open_study, args=(ready.id,))
+        st.button(label, key=f"open-{study.name}-{study.size}", icon=icon, on_click=open_study, args=(study_id,))
         return
     label, closed = f"{words}: {study.count} runs", get_service().read_only
     if st.button(label, key=f"start-{study.name}-{study.size}", icon=":material/play_arrow:", disabled=closed):
@@ -77,19 +77,23 @@ def size_button(study: Study, words: str) -> None:
 def own() -> None:
     """The studies that were started from this browser, the latest first; the papers' have their cards."""
     studies = get_service().studies
-    shared = {studies.prepare(builtin_sized(name, size)).id for name in builtin_names() for size in SIZES}
+    shared = {studies.place(studies.prepare(builtin_sized(name, size))) for name in builtin_names() for size in SIZES}
     mine = [one for one in reversed(session.runs()) if one not in shared and studies.exists(one)]
     if not mine:
         st.markdown("Studies that you start from your model, from JSON or on your data are listed here.")
     for study_id in mine:
-        progress = studies.progress(study_id)
+        try:
+            title, progress = studies.study(study_id).title, studies.progress(study_id)
+        except InvalidInput as refusal:  # its files are damaged; the others have theirs
+            say_refusal(refusal)
+            continue
         with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container():
-                st.markdown(f"**{plain(studies.study(study_id).title)}**")
+                st.markdown(f"**{plain(title)}**")
                 failed = f", {progress.failed} failed" if progress.failed else ""
                 note(f"{STATES[progress.state]}: {progress.done} of {progress.total} runs{failed}")
-            open_it = {"icon": ":material/monitoring:", "on_click": open_study, "args": (study_id,)}
-            st.button("Open", key=f"own-{study_id}", **open_it)
+            icon = ":material/monitoring:"
+            st.button("Open", key=f"own-{study_id}", icon=icon, on_click=open_study, args=(study_id,))
     if not get_service().read_only:
         opened_file()
 

@@ -10,11 +10,15 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.ui import images, places, session, study_figures
-from pages.ui.params import note
+from pages.ui import images, presets, session, study_figures
+from pages.ui.charts import chart
+from pages.ui.params import note, plain
 from pages.ui.previews import picture, theme
+from semf_core.datasets import Axes
+from semf_core.drawing.overview import column_shape
+from semf_core.drawing.top import word_lists
 from semf_core.service import get_service
-from semf_core.studies.atlas import Atlas
+from semf_core.studies.atlas import Atlas, names_from
 from semf_core.studies.best import REPEATS
 from semf_core.studies.choice import choose
 from semf_core.studies.tables import ResultTable
@@ -23,26 +27,26 @@ from semf_core.studies.views import VIEWS, View
 CLICKS, CLICKED = "semf_study_clicks", "semf_study_clicked"
 SHOWN, ACROSS = 6, 3
 """Solutions that are drawn side by side, and how many of them in a row."""
+MOST_WORDS = 6
 HELD_OUT = "held_out_error"
 SPARSITY = re.compile(r"[xy]\.\d+\.k")
 MOST_RUNS = 40
 """Runs in an atlas: all pairs of them are compared."""
 
 
-def heat_chart(figure: go.Figure, words: str, key: str) -> None:
-    """A heat map; a click on a field with results opens its best run."""
-    plain: dict[str, Any] = {"config": {"displayModeBar": False}, "alt": words}
+def click_chart(figure: go.Figure, words: str, key: str, what: str) -> None:
+    """A figure; a click on a field, bar or point (`what` it has) opens the run that stands for it."""
     if get_service().read_only:  # nothing can be run here
-        st.plotly_chart(figure, key=key, **plain)
+        chart(figure, words, key)
         return
     clicks = int(st.session_state.get(CLICKS, 0))
-    event = st.plotly_chart(figure, key=f"{key}-{clicks}", on_select="rerun", selection_mode="points", **plain)
+    event = chart(figure, words, f"{key}-{clicks}", on_select="rerun", selection_mode="points")
     cell = clicked_cell(event["selection"]["points"] if event else [])
     if cell is not None:
         st.session_state[CLICKS] = clicks + 1  # a fresh chart: coming back must not open the run again
         st.session_state[CLICKED] = cell
         st.rerun()  # the whole page leaves; from inside a fragment the address would stay behind
-    note("Click a field to open its best run on the Run page.")
+    note(f"Click a {what} to open the best of its runs on the workbench (the middle one where none is better).")
 
 
 def clicked_cell(points: list[Any]) -> int | None:
@@ -75,9 +79,9 @@ def atlas_view(study_id: str) -> None:
     _side_by_side(study_id, atlas)
     if not np.isnan(atlas.stability).all():
         st.markdown("**How surely each component comes back** among the runs that fit equally well")
-        bars = study_figures.stability_bars(atlas.stability)
+        bars = study_figures.stability_bars(atlas.stability, _names(study_id, atlas))
         words = f"Stability of {len(atlas.stability)} components, from {atlas.stability.min():.2f} to {atlas.stability.max():.2f}"
-        st.plotly_chart(bars, config={"displayModeBar": False}, alt=words, key="atlas-stability")
+        chart(bars, words, "atlas-stability")
 
 
 def _one_setting(study_id: str) -> list[int]:
@@ -89,7 +93,8 @@ def _one_setting(study_id: str) -> list[int]:
         return [int(n) for n in np.flatnonzero(table.done)]
     with st.container(horizontal=True):
         chosen = [
-            st.selectbox(a.name, range(len(a)), format_func=a.labels.__getitem__, key=f"atlas-{a.name}", width=260) for a in axes
+            st.selectbox(plain(a.name), range(len(a)), format_func=a.labels.__getitem__, key=f"atlas-{a.name}", width=260)
+            for a in axes
         ]
     cells = table.arranged_cells([a.name for a in axes])[tuple(chosen)]
     return [int(n) for n in cells if table.done[n]]
@@ -98,9 +103,8 @@ def _one_setting(study_id: str) -> list[int]:
 def _side_by_side(study_id: str, atlas: Atlas) -> None:
     """The best run of each solution that fits as well as the best, its components in the order of the best run's."""
     studies = get_service().studies
-    shape = studies.cell_shape(study_id, atlas.runs[0])
-    if shape is None:
-        return
+    image_shape, axes = studies.cell_view(study_id, atlas.runs[0])
+    shape, names = column_shape(image_shape, axes), _names(study_id, atlas)
     similar = [(i, s) for i, s in enumerate(atlas.solutions) if s.similar][:SHOWN]
     kept = studies.components(study_id, [atlas.runs[s.representative] for _, s in similar])
     for first in range(0, len(similar), ACROSS):
@@ -109,8 +113,34 @@ def _side_by_side(study_id: str, atlas: Atlas) -> None:
             order = atlas.columns[run]
             U = kept[atlas.runs[run]][:, order[order >= 0]]
             words = f"Solution {i + 1}: error {solution.error:.4g}, {len(solution.members)} runs"
+            called = [name for name, place in zip(names, order, strict=True) if place >= 0]
             with column:
-                picture(images.basis(U, shape, theme=theme()), words, words, width=420)
+                _solution(U, axes, image_shape, shape, called, words)
+
+
+def _solution(U: Any, axes: Axes, image_shape: Any, shape: Any, names: list[str], words: str) -> None:
+    """The components of one solution: the strongest rows where they are words, pictures or curves otherwise."""
+    lists = word_lists(U, axes, image_shape, MOST_WORDS)
+    if lists is not None:
+        st.markdown(f"**{words}**")
+        for k, (name, top) in enumerate(zip(names, lists, strict=True)):
+            st.markdown(f"{k + 1}. {plain(name) + ': ' if name else ''}" + plain(", ".join(word for word, _ in top)))
+        return
+    named = "; ".join(f"{k + 1} {name}" for k, name in enumerate(names) if name)
+    picture(images.basis(U, shape, theme=theme()), words, f"{words}. {named}" if named else words, width=420)
+
+
+def _names(study_id: str, atlas: Atlas) -> list[str]:
+    """What the visitor has called such components in a run on the same data; the newest that has names counts."""
+    service = get_service()
+    number = atlas.runs[atlas.reference]
+    model = service.studies.study(study_id).cell(number).trial.model
+    U = service.studies.components(study_id, [number])[number]
+    for run in service.list_runs(session.own_runs()):
+        typed = service.component_names(run.id)
+        if any(typed) and run.spec.dataset == model.dataset and run.iterations:
+            return names_from(U, service.factors(run.id).U, typed)
+    return [""] * U.shape[1]
 
 
 def choice_axes(table: ResultTable) -> tuple[str, str] | None:
@@ -147,9 +177,9 @@ def choice_view(study_id: str, table: ResultTable, names: tuple[str, str]) -> No
         f"{choice.sparsities[bj]} nonzeros. The simplest model within one standard error has rank **{choice.ranks[ci]}** and "
         f"**{choice.sparsities[cj]}** nonzeros (error {choice.mean[ci, cj]:.4g})."
     )
-    heat_chart(figure, words.replace("*", ""), f"choice-{study_id}")
+    click_chart(figure, words.replace("*", ""), f"choice-{study_id}", "field")
     st.markdown(words)
-    if st.button("Open the choice in Model", icon=":material/tune:", key="choice-open"):
+    closed = get_service().read_only
+    if st.button("Open the choice on the workbench", disabled=closed, icon=":material/tune:", key="choice-open"):
         trial = studies.study(study_id).cell(int(choice.cells[ci, cj])).trial
-        session.set_spec(dataclasses.replace(trial.model, title="Chosen by held-out entries"))
-        places.go("model")
+        presets.run(dataclasses.replace(trial.model, title="Chosen by held-out entries"))

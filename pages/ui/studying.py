@@ -6,19 +6,20 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.ui import presets, session, study_figures
+from pages.ui import links, presets, session, study_figures
+from pages.ui.benches import command
+from pages.ui.charts import chart
+from pages.ui.flash import say_flash
 from pages.ui.guard import guarded
+from pages.ui.live import address
 from pages.ui.params import note, plain, say_refusal
-from pages.ui.places import go
-from pages.ui.running import command, say_flash
-from pages.ui.study_views import CLICKED, atlas_view, choice_axes, choice_view, heat_chart, shows_choice
-from semf_core.parameters import InvalidInput
+from pages.ui.study_views import CLICKED, atlas_view, choice_axes, choice_view, click_chart, shows_choice
+from semf_core.common.parameters import InvalidInput
+from semf_core.common.spelling import FIRST
 from semf_core.service import get_service
-from semf_core.spelling import FIRST
 from semf_core.studies import Progress, Study
 from semf_core.studies.best import Setting
 from semf_core.studies.service import StudyHandle
-from semf_core.studies.sharing import SUFFIX
 from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import Drawing
 
@@ -40,22 +41,20 @@ STATES = {
 
 
 def chosen() -> str | None:
-    """The study in the address, with its control key taken and removed, or the one that was open before.
+    """The study in the address, or the one that was open before.
 
     One that cannot be had is refused in words, and the list follows: a link that leads nowhere is no dead end.
     """
+    links.refuse_key_in_query()
     study_id = st.query_params.get("study") or st.session_state.get(OPENED)
     if not study_id:
         return None
-    key = st.query_params.pop("key", None)
     try:
         get_service().studies.progress(study_id)  # refuses an unknown one
     except InvalidInput as refusal:
         close_study()
         say_refusal(refusal)
         return None
-    if key and get_service().studies.owner_ok(study_id, key):
-        session.runs()[study_id] = key
     open_study(study_id)
     return study_id
 
@@ -72,7 +71,7 @@ def close_study() -> None:
 
 def start(study: Study) -> None:
     """Start a study, or go on with it, and look at it."""
-    look_at(lambda: get_service().studies.start(study))
+    look_at(lambda: get_service().studies.start(study, session.visitor()))
 
 
 def look_at(make: Callable[[], StudyHandle]) -> None:
@@ -126,8 +125,8 @@ def controls(study_id: str) -> None:
     with st.container(horizontal=True, gap="small"):
         goes = failed or progress.state in {"new", "paused", "cancelled", "interrupted"}
         word = "Start" if progress.state == "new" else "Run the failed ones again" if failed else "Resume"
-        again = {"on_click": command, "args": (studies.resume, study_id)}
-        st.button(word, icon=":material/play_arrow:", type="primary", disabled=closed or not goes, **again)
+        again, off = (studies.resume, study_id, session.visitor()), closed or not goes
+        st.button(word, icon=":material/play_arrow:", type="primary", disabled=off, on_click=command, args=again)
         if key is not None and not closed:
             pauses = progress.state in {"queued", "running"}
             ways = (("Pause", "pause", studies.pause, pauses), ("Cancel", "stop", studies.cancel, progress.moving))
@@ -138,12 +137,11 @@ def controls(study_id: str) -> None:
 
 
 def share(study_id: str, key: str | None) -> None:
-    here = str(st.context.url or "").split("?")[0]
     st.markdown("**To look**")
-    st.code(f"{here}?study={study_id}", language=None, wrap_lines=True)
+    st.code(links.looking("study", study_id), language=None, wrap_lines=True)
     if key is not None:
         st.markdown("**To pause and cancel as well**")
-        st.code(f"{here}?study={study_id}&key={key}", language=None, wrap_lines=True)
+        st.code(links.controlling("study", study_id, key), language=None, wrap_lines=True)
 
 
 def results(study_id: str, was_moving: bool) -> None:
@@ -207,18 +205,18 @@ def duration(seconds: float) -> str:
 
 
 def figure(study_id: str, drawing: Drawing, number: int) -> None:
-    """A view; a click on a heat map opens that cell as a run."""
+    """A view; a click on a field, bar or point opens the run that stands for it."""
     study = get_service().studies.study(study_id)
     drawn = study_figures.figure_of(drawing, study.claim)
-    st.subheader(drawing.title, anchor=False)
-    if drawing.view.title != drawing.title:
-        note(drawing.view.title)
-    words = study_figures.in_words(drawing)
+    st.subheader(plain(drawing.title), anchor=False)
+    if drawing.view.caption != drawing.title:
+        note(drawing.view.caption)
+    words = study_figures.description(drawing)
     key = f"view-{study_id}-{number}"
-    if drawing.grid is not None:
-        heat_chart(drawn, words, key)
+    if drawing.clickable:
+        click_chart(drawn, words, key, "field" if drawing.grid is not None else "bar or point")
     else:
-        st.plotly_chart(drawn, config={"displayModeBar": False}, alt=words, key=key)
+        chart(drawn, words, key)
 
 
 def open_cell(study_id: str, number: int) -> None:
@@ -233,13 +231,11 @@ def export(study_id: str, study: Study) -> None:
     """CSV, the study itself, a run by its number, and what failed."""
     studies = get_service().studies
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        csv = studies.table(study_id).to_csv()
-        st.download_button("Results as CSV", csv, f"{study.name}.csv", "text/csv", icon=":material/download:", on_click="ignore")
-        text = studies.as_json(study_id)
-        st.download_button("Study as JSON", text, f"{study.name}.json", "application/json", on_click="ignore")
-        more = "One file with all results and kept factors; open it on any server, under Your studies."
-        whole, kind = lambda: studies.export(study_id), "application/zip"
-        st.download_button("Study with its results", whole, f"{study.name}{SUFFIX}", kind, on_click="ignore", help=more)
+        titles = {"csv": "Results as CSV", "json": "Study as JSON", "whole": "Study with its results"}
+        more = {"whole": "One file with all results and kept factors; open it on any server, under Your studies."}
+        for kind, title in titles.items():
+            where = address(f"download/study/{study_id}/{kind}")
+            st.link_button(title, where, icon=":material/download:", help=more.get(kind))
         counting = "Counted from 1; the column `cell` of the CSV counts from 0."
         number = st.number_input("Run number", FIRST, study.count - 1 + FIRST, width=160, key="study-cell", help=counting)
         if st.button("Open this run", icon=":material/play_arrow:", disabled=get_service().read_only):
@@ -254,7 +250,7 @@ def export(study_id: str, study: Study) -> None:
 
 
 def best() -> None:
-    """The settings that did best, for each data set, with one click to open each in Model."""
+    """The settings that did best, for each data set, with one click to open each on the workbench."""
     found = get_service().studies.best(session.runs())
     if not found:
         st.markdown("No study has results to compare yet.")
@@ -265,15 +261,15 @@ def best() -> None:
         with words:
             st.markdown(setting_words(setting))
         with button:
-            if st.button("Open in Model", key=f"best-{number}", icon=":material/tune:", width="stretch"):
-                session.set_spec(setting.spec)
-                go("model")
+            closed = get_service().read_only
+            if st.button("Open", key=f"best-{number}", icon=":material/tune:", width="stretch", disabled=closed):
+                presets.run(setting.spec)
 
 
 def setting_words(setting: Setting) -> str:
     """Data, score, what was set, and the study it comes from."""
     value, labels = setting.judged.value, ", ".join(f"{name} {label}" for name, label in setting.labels.items())
-    score = f"{value:.0%}" if setting.judged_rate else f"{value:.4g}"
+    score = f"{value:.0%}" if setting.judged_rate else f"{value:.4g} on average"
     penalties = f", α₀ = {setting.alpha0:g}, β₀ = {setting.beta0:g}" if setting.alpha0 is not None else ""
     head = f"**{plain(setting.data)}**: {plain(setting.judged_by)} {score} over {setting.judged.runs} runs"
     sets = f"rank {setting.rank}{penalties}; X: {plain(setting.x)}; Y: {plain(setting.y)}"

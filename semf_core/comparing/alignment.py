@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core import metrics
+from semf_core.mathematics import metrics
 
 Array = np.ndarray
 
@@ -37,7 +37,31 @@ class Aligned:
 
 
 def align(U: Array, reference: Array) -> Aligned:
-    """The best one-to-one match of the columns of U with those of the reference (Hungarian method on |cosines|)."""
+    """The columns of U in the order of a reference: the best one-to-one match (Hungarian method on |cosines|).
+
+    Parameters
+    ----------
+    U : array
+        Components in columns.
+    reference : array
+        The same number of rows; any number of columns.
+
+    Returns
+    -------
+    Aligned
+        Which column stands where, with which cosine and sign.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.comparing import align
+    >>> found = align(np.array([[0.0, -2.0], [3.0, 0.0]]), np.eye(2))
+    >>> found.columns, found.signs
+    ((1, 0), (-1, 1))
+    >>> found.of(np.array([[0.0, -2.0], [3.0, 0.0]]))
+    array([[ 2.,  0.],
+           [-0.,  3.]])
+    """
     matching = metrics.match_parts(U, reference)
     matched = [int(column) for column in matching.columns]
     rest = [k for k in range(U.shape[1]) if k not in set(matched)]

@@ -16,21 +16,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from semf_core.comparing.scores import Curve
+from semf_core.drawing.pictures import Picture
+from semf_core.exports.curves import SERIES_COLOURS
 from semf_core.exports.figures import DPI, MATPLOTLIB, STYLE
-from semf_core.pictures import Picture
 
-PALETTE = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F6000", "#6A3D9A",
-    "#444444", "#B2182B", "#1B7837", "#8C510A",
-)  # fmt: skip
-"""Okabe and Ito's colours, then others of unlike lightness; after the last the dashes change."""
 DASHES = ("solid", "dash", "dot")
 MATPLOTLIB_DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 AXES = {"iterations": "iteration", "seconds": "time (s)"}
 ERROR = "‖M−UV‖ / ‖M‖"
 ACROSS = 4
-WIDE_TITLE, WIDE_LABEL = 26, 30
-"""Letters that fit over a montage and beside the curves."""
+WIDE_TITLE, WIDE_LABEL, WIDE_CAPTION, CAPTION_LINES = 26, 30, 46, 6
+"""Letters that fit over a montage, beside the curves and below a montage."""
 FRAME = "#009e73"
 LOWEST = 1e-16
 """Of the logarithmic axis: rounding makes anything below meaningless."""
@@ -46,6 +42,20 @@ class Montage:
     """Which column of U stands at which place; −1 where none does."""
     found: tuple[int, ...] = ()
     """Places of those that are a component of the reference: they are framed."""
+    names: tuple[str, ...] = ()
+    """What somebody has called the component at each place; empty where nobody has."""
+    words: Sequence[Sequence[tuple[str, float]]] | None = None
+    """The strongest rows of the component at each place, where rows are words."""
+
+    def caption(self) -> str:
+        """The named components with their places, and where rows are words the strongest of each."""
+        lists = self.words or [()] * len(self.names)
+        said = [
+            f"{place + 1}{' ' + name if name else ''}{': ' + ', '.join(word for word, _ in top) if top else ''}"
+            for place, (name, top) in enumerate(zip(self.names, lists, strict=True))
+            if name or top
+        ]
+        return "; ".join(said)
 
 
 @dataclass(frozen=True)
@@ -60,12 +70,50 @@ class Shown:
 
 
 def style_of(index: int) -> tuple[str, str]:
-    """Colour and dash of the curve at a place in the list."""
-    return PALETTE[index % len(PALETTE)], DASHES[index // len(PALETTE) % len(DASHES)]
+    """Colour and dash of the curve at a place in the list.
+
+    Parameters
+    ----------
+    index : int
+        The place, from 0.
+
+    Returns
+    -------
+    colour, dash : str
+        The colour as #rrggbb; "solid", "dash" or "dot".
+
+    Examples
+    --------
+    >>> from semf_core.comparing import style_of
+    >>> style_of(0), style_of(12)
+    (('#0072B2', 'solid'), ('#0072B2', 'dash'))
+    """
+    return SERIES_COLOURS[index % len(SERIES_COLOURS)], DASHES[index // len(SERIES_COLOURS) % len(DASHES)]
 
 
 def figure_image(shown: Shown, form: str) -> bytes:
-    """Curves above, montages below, as "png" or "svg"."""
+    r"""Curves above, components below, as a picture.
+
+    Parameters
+    ----------
+    shown : Shown
+        The curves and components.
+    form : {'png', 'svg'}
+        What kind of file.
+
+    Returns
+    -------
+    bytes
+        The file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.comparing import Curve, Shown, figure_image
+    >>> curve = Curve("SeMF", np.arange(1, 4), np.array([0.1, 0.2, 0.3]), np.array([1.0, 0.1, 0.01]))
+    >>> figure_image(Shown([curve], []), "png")[:4]
+    b'\x89PNG'
+    """
     rows = -(-len(shown.montages) // ACROSS)
     with MATPLOTLIB, matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(10, 4.6 + 2.1 * rows), layout="constrained")
@@ -83,6 +131,9 @@ def _montage(axes: Any, montage: Montage) -> None:
     axes.imshow(montage.picture.fitted(600, 600), interpolation="none")
     axes.set_title(_lines(montage.title, WIDE_TITLE), parse_math=False, fontsize=8)
     axes.axis("off")
+    if caption := montage.caption():
+        text = _lines(caption, WIDE_CAPTION, CAPTION_LINES)
+        axes.text(0.5, -0.02, text, transform=axes.transAxes, ha="center", va="top", fontsize=6, parse_math=False)
     for place, *box in montage.picture.tiles:
         if place in montage.found:
             left, top, width, height = (v / 100 for v in box)
@@ -90,9 +141,9 @@ def _montage(axes: Any, montage: Montage) -> None:
             axes.add_patch(Rectangle(corner, width, height, transform=where, fill=False, edgecolor=FRAME, linewidth=1.2))
 
 
-def _lines(title: str, width: int) -> str:
-    """A title that does not reach into what stands beside it: two lines, what is longer ends with …"""
-    return "\n".join(textwrap.wrap(title, width, max_lines=2, placeholder=" …"))
+def _lines(title: str, width: int, most: int = 2) -> str:
+    """A title that does not reach into what stands beside it: so many lines, what is longer ends with …"""
+    return "\n".join(textwrap.wrap(title, width, max_lines=most, placeholder=" …"))
 
 
 def _curves(axes: Any, shown: Shown) -> None:
@@ -118,7 +169,26 @@ def _headline(shown: Shown) -> str:
 
 
 def figure_html(shown: Shown) -> str:
-    """One HTML file with interactive curves and the montages, which needs no network."""
+    """One HTML file with interactive curves and the components, which needs no network.
+
+    Parameters
+    ----------
+    shown : Shown
+        The curves and components.
+
+    Returns
+    -------
+    str
+        The file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.comparing import Curve, Shown, figure_html
+    >>> curve = Curve("SeMF", np.arange(1, 4), np.array([0.1, 0.2, 0.3]), np.array([1.0, 0.1, 0.01]))
+    >>> figure_html(Shown([curve], [])).startswith("<!doctype html>")
+    True
+    """
     figure = go.Figure()
     for index, curve in enumerate(shown.curves):
         colour, dash = style_of(index)
@@ -145,7 +215,8 @@ def _tile_html(montage: Montage) -> str:
         if place in montage.found
     )
     image = f'<img src="{montage.picture.url}" alt="{title}: basis images">'
-    return f"<figure><div>{image}{frames}</div><figcaption>{title}</figcaption></figure>"
+    named = f"<p>{escape(montage.caption())}</p>" if montage.caption() else ""
+    return f"<figure><div>{image}{frames}</div><figcaption>{title}</figcaption>{named}</figure>"
 
 
 _HTML = """<!doctype html>
@@ -155,6 +226,7 @@ _HTML = """<!doctype html>
 body { font-family: system-ui, sans-serif; margin: 1.5rem auto; max-width: 1200px; padding: 0 1rem; color: #1b1f24; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 1rem; }
 figure { margin: 0; } img { width: 100%; image-rendering: pixelated; } figcaption { font-weight: 600; }
+figure p { margin: .2rem 0; font-size: .85rem; overflow-wrap: anywhere; }
 figure div { position: relative; } figure i { position: absolute; box-sizing: border-box; outline: 2px solid #009e73; }
 </style></head><body>
 <h1>Comparison</h1>{chart}

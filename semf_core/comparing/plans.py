@@ -9,8 +9,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.model import ModelSpec, preset
-from semf_core.parameters import InvalidInput
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,44 @@ def _model(entry: Mapping[str, Any], base: Mapping[str, Any]) -> ModelSpec:
 
 @cache
 def comparison_names() -> tuple[str, ...]:
-    """Names of the comparisons that come with the library, Swimmer's first."""
+    """Names of the comparisons that come with the library, Swimmer's first.
+
+    Returns
+    -------
+    tuple of str
+        What `comparison` takes.
+
+    Examples
+    --------
+    >>> from semf_core.comparing import comparison_names
+    >>> comparison_names()[0]
+    'swimmer'
+    """
     found = (f.name.removesuffix(".json") for f in _folder().iterdir() if f.name.endswith(".json"))
     return tuple(sorted(found, key=lambda name: (name != "swimmer", name)))
 
 
 def comparison(name: str) -> Comparison:
-    """The comparison of this name."""
+    """A comparison that comes with the library.
+
+    Parameters
+    ----------
+    name : str
+        One of `comparison_names()`.
+
+    Returns
+    -------
+    Comparison
+        Models of the same data, and what to look at.
+
+    Examples
+    --------
+    >>> from semf_core.comparing import comparison
+    >>> len({model.dataset for model in comparison("swimmer").models})
+    1
+    """
     if name not in comparison_names():
-        raise InvalidInput("comparison", f"there is no {name!r}; known are {', '.join(comparison_names())}")
+        raise InvalidInput("comparison", f"there is no {name!r}", f"known are {', '.join(comparison_names())}", whole=True)
     return Comparison.from_dict(json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8")))
 
 

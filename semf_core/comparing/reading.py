@@ -9,23 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from semf_core import metrics
+from semf_core.common.parameters import InvalidInput
 from semf_core.comparing.alignment import Aligned, align, as_they_are
-from semf_core.comparing.figure import Montage
+from semf_core.comparing.figure import Montage, Shown
 from semf_core.comparing.scores import Curve, Score, measure
 from semf_core.datasets import Dataset
-from semf_core.parameters import InvalidInput
-from semf_core.pictures import Picture, basis
-from semf_core.result import Result
-from semf_core.runs.caches import Recent
+from semf_core.drawing.downsample import stride_for
+from semf_core.drawing.pictures import Picture, basis
+from semf_core.drawing.top import word_lists
+from semf_core.factorization.result import Result
+from semf_core.mathematics import metrics
+from semf_core.model import ModelSpec
+from semf_core.model.variants import name_by_difference, same_model
+from semf_core.runs.caches import Cache
 from semf_core.runs.frames import FactorFrame
 from semf_core.service import Service
 from semf_core.solvers import COLUMNS
-from semf_core.thinning import stride_for
 
 Array = np.ndarray
 MOST_POINTS = 400
 MOST_RUNS = 24
+MOST_WORDS = 5
+FLOOR_SECONDS = 5.0
+"""How long a figure waits for the bound that is drawn in it."""
 _ERROR, _SECONDS = COLUMNS.index("residual_uv"), COLUMNS.index("seconds")
 
 
@@ -49,10 +55,10 @@ class Reader:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self._norms: Recent[Any, float] = Recent(8)
-        self._measures: Recent[tuple[str, str, str, bool], dict[str, Any]] = Recent(256)
-        self._orders: Recent[tuple[str, str], Aligned] = Recent(256)
-        self._pictures: Recent[tuple[str, str, str], Picture] = Recent(128)
+        self._norms: Cache[Any, float] = Cache()
+        self._measures: Cache[tuple[str, str, str, bool], dict[str, Any]] = Cache()
+        self._orders: Cache[tuple[str, str], Aligned] = Cache()
+        self._pictures: Cache[tuple[str, str, str], Picture] = Cache()
 
     def existing(self, run_ids: Sequence[str]) -> list[str]:
         """Those that are there, each once, at most MOST_RUNS."""
@@ -88,13 +94,18 @@ class Reader:
         return 0.0 if result is None else result.norm
 
     def names(self, run_ids: Sequence[str]) -> dict[str, str]:
-        """What each run is called here: its title; a snapshot says so where something else has the same title."""
+        """What each run is called here: its title, and where others have the same one, what tells it from the first of them."""
         statuses = [self.service.status(run_id) for run_id in run_ids]
-        titles = [status.title or "Run" for status in statuses]
-        return {
-            s.id: f"{title} (snapshot)" if s.is_snapshot and titles.count(title) > 1 else title
-            for s, title in zip(statuses, titles, strict=True)
-        }
+        first: dict[str, ModelSpec] = {}
+        names: dict[str, str] = {}
+        for status in statuses:
+            title = status.title or "Run"
+            before = first.setdefault(title, status.spec)
+            name = title if same_model(before, status.spec) else f"{title} ({name_by_difference(before, status.spec)})"
+            name = f"{name} (snapshot)" if status.is_snapshot and name in names.values() else name
+            again = sum(other == name or other.startswith(f"{name}, run ") for other in names.values())
+            names[status.id] = f"{name}, run {again + 1}" if again else name
+        return names
 
     def scores(self, run_ids: Sequence[str]) -> list[Score]:
         """The rows of the table."""
@@ -126,11 +137,9 @@ class Reader:
 
     def curve(self, run_id: str) -> Curve:
         """‖M−UV‖/‖M‖ of a run, thinned to a few hundred points; the last one is always there."""
-        rows = self.service.scalars(run_id)
-        stride = stride_for(len(rows), MOST_POINTS)
-        chosen = np.arange(len(rows) - 1, -1, -stride)[::-1]
-        norm = self.norm(run_id) or 1.0
-        return Curve(self.service.status(run_id).title, chosen + 1, rows[chosen, _SECONDS], rows[chosen, _ERROR] / norm)
+        found = self.service.history(run_id, stride=stride_for(self.service.iterations(run_id), MOST_POINTS))
+        norm, title = self.norm(run_id) or 1.0, self.service.status(run_id).title
+        return Curve(title, found.iterations, found.values[:, _SECONDS], found.values[:, _ERROR] / norm)
 
     def reference(self, run_ids: Sequence[str]) -> Reference | None:
         """The true parts of the first run that has any, or else the components of the first run."""
@@ -168,7 +177,14 @@ class Reader:
         if there is None:
             return None
         order, columns = there
-        return Montage(title, self._drawn(run_id, columns, theme), order.columns, order.found)
+        names, words = self._named(run_id, order, columns)
+        return Montage(title, self._drawn(run_id, columns, theme), order.columns, order.found, names, words)
+
+    def _named(self, run_id: str, order: Aligned, columns: Array) -> tuple[tuple[str, ...], Any]:
+        """What the components at these places are called, and their strongest rows where those are words."""
+        typed = self.service.component_names(run_id)
+        names = tuple(typed[c] if 0 <= c < len(typed) else "" for c in order.columns)
+        return names, word_lists(columns, self.service.axes(run_id), self.service.image_shape(run_id), MOST_WORDS)
 
     def truth(self, reference: Reference | None, theme: str) -> Montage | None:
         """The true parts as one picture, where the reference is that."""
@@ -178,16 +194,28 @@ class Reader:
         return Montage(reference.title, self._drawn(reference.run_id, columns, theme), tuple(range(columns.shape[1])))
 
     def _drawn(self, run_id: str, columns: Array, theme: str) -> Picture:
-        shape = self.service.image_shape(run_id)
+        shape = self.service.column_shape(run_id)
         return self._pictures.get((digest(columns), repr(shape), theme), lambda: basis(columns, shape, None, theme))
 
-    def floor(self, run_ids: Sequence[str]) -> tuple[float, int] | None:
-        """The Eckart–Young bound on ‖M−UV‖/‖M‖ and its rank, where all runs share data and rank and it is above zero."""
+    def floor(self, run_ids: Sequence[str], wait: float = 0.0) -> tuple[float, int] | None:
+        """The Eckart–Young bound on ‖M−UV‖/‖M‖ and its rank, where all runs share data and rank and it is above zero.
+
+        None also while it is not known, for which one may `wait` so many seconds.
+        """
         ranks = {self.service.status(run_id).spec.rank for run_id in run_ids}
         if len(ranks) != 1 or not self.same_data(run_ids):
             return None
-        floor, norm = self.service.floor(run_ids[0]), self.norm(run_ids[0])
+        floor, norm = self.service.floor(run_ids[0], wait), self.norm(run_ids[0])
         return (floor / norm, ranks.pop()) if floor and norm else None
+
+    def shown(self, run_ids: Sequence[str], axis: str) -> Shown:
+        """What the figure to keep holds: on light ground, whatever the page's theme."""
+        reference = self.reference(run_ids)
+        montages = [self.truth(reference, "light")]
+        named = self.names(run_ids).items()
+        montages += [self.montage(run_id, self.frame(run_id), name, reference, "light") for run_id, name in named]
+        floor = self.floor(run_ids, FLOOR_SECONDS)
+        return Shown(self.curves(run_ids), [m for m in montages if m is not None], axis, None if floor is None else floor[0])
 
     def same_data(self, run_ids: Sequence[str]) -> bool:
         """Whether all of them factorize the same matrix."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from semf_core import metrics
+from semf_core.common.spreadsheets import csv_text
 from semf_core.datasets import Dataset
+from semf_core.factorization.result import Result
+from semf_core.factorization.scores import truth_scores
+from semf_core.glossary import word
+from semf_core.mathematics import metrics
 from semf_core.model import ModelSpec
-from semf_core.result import Result
 from semf_core.runs.frames import FactorFrame
-from semf_core.scores import truth_scores
 
 Array = np.ndarray
 NEGLIGIBLE = 1e-6
@@ -56,17 +56,17 @@ SCORES = (
     Column("title", "Run", "what the run is called"),
     Column("algorithm", "Algorithm", "how it was computed"),
     Column("state", "State", "where it stands"),
-    Column("error", "Error", "‖M−UV‖ / ‖M‖ of the factors on show", "%.2e"),
-    Column("snr", "SNR (dB)", "20 log₁₀ ‖M‖ / ‖M−UV‖", "%.2f"),
+    Column("error", "Error", word("relative_error").short, "%.3g"),
+    Column("snr", "SNR (dB)", word("snr").short, "%.2f"),
     Column("bound", "SNR bound (dB)", "what no factorization of this rank can exceed (Eckart–Young)", "%.2f"),
-    Column("sparseness", "Sparseness of U", "mean of (√m − L1/L2)/(√m − 1) over its columns: 0 flat, 1 a single entry", "%.3f"),
+    Column("sparseness", "Sparseness of U", word("sparseness").short, "%.3f"),
     Column("nonzeros", "Nonzeros of U (%)", "share of its entries above 10⁻⁶ of their column's largest modulus", "%.1f"),
-    Column("overlap", "Overlap of U", "average overlapping degree of the columns of U; 0 for disjoint supports", "%.2e"),
-    Column("parts", "Parts found", "true parts that have a column of their own with |cosine| above 0.99", "%d"),
-    Column("groups", "Groups right", "groups of the model that hold exactly one true group", "%d"),
-    Column("violation", "Violation", "largest distance from a constraint that is enforced, relative to the factor", "%.1e"),
-    Column("iterations", "Iterations", "iterations so far, all starts together", "%d"),
-    Column("seconds", "Time (s)", "time spent iterating", "%.3g"),
+    Column("overlap", "Overlap of U", word("overlap").short, "%.3g"),
+    Column("parts", "Parts found", word("parts_found").short, "%d"),
+    Column("groups", "Groups right", word("groups_right").short, "%d"),
+    Column("violation", "Violation", "largest distance from a constraint that is enforced, relative to the factor", "%.2g"),
+    Column("iterations", "Iterations", word("iterations").short, "%d"),
+    Column("seconds", "Time (s)", word("seconds").short, "%.3g"),
 )
 
 
@@ -113,16 +113,23 @@ def _certified(result: Result) -> float:
 
 
 def table_csv(rows: Sequence[Score]) -> str:
-    """The table as CSV, with full precision."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([c.title for c in SCORES])
-    for row in rows:
-        values = (getattr(row, c.name) for c in SCORES)
-        writer.writerow(["" if v is None else _defused(v) if isinstance(v, str) else v for v in values])
-    return out.getvalue()
+    """Scores as CSV, with full precision.
 
+    Parameters
+    ----------
+    rows : sequence of Score
+        One for each factorization.
 
-def _defused(text: str) -> str:
-    """A title that a spreadsheet would take for a formula is marked as text."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    Returns
+    -------
+    str
+        A header, and a line for each.
+
+    Examples
+    --------
+    >>> from semf_core.comparing import Score, table_csv
+    >>> print(table_csv([Score("mine", "SeMF", "finished", error=0.25)]))
+    Run,...
+    mine,...
+    """
+    return csv_text([[c.title for c in SCORES], *([getattr(row, c.name) for c in SCORES] for row in rows)])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import zipfile
 from typing import IO
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.reading import Limits, shown
-from semf_core.parameters import InvalidInput
 
 CENTRAL_HEADER = b"PK\x01\x02"
 ARCHIVE_ENDINGS = (".zip", ".npz", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".tar")
@@ -52,6 +52,8 @@ def read_member(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> b
     try:
         with archive.open(info) as stream:
             content = stream.read(info.file_size + 1)
+    except MemoryError:
+        raise
     except Exception:
         raise broken_member(name, info.filename) from None
     if len(content) != info.file_size:
@@ -60,7 +62,7 @@ def read_member(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> b
 
 
 def broken_member(name: str, member: str) -> InvalidInput:
-    return InvalidInput(name, f"its member {shown(member)} is damaged; pack it again")
+    return InvalidInput(name, f"its member {shown(member)} is damaged; pack it again", whole=True)
 
 
 def _count(stream: IO[bytes], needle: bytes) -> int:

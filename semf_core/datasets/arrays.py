@@ -6,16 +6,24 @@ import io
 import math
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.archives import broken_member, content_members, is_archive, open_archive
 from semf_core.datasets.base import Array, check_real, check_two_dimensional
-from semf_core.datasets.reading import EXTRAS, Limits, Raw, check_array, choose_member, shown
-from semf_core.parameters import InvalidInput
+from semf_core.datasets.companions import describes
+from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, shown
+from semf_core.datasets.stacks import matrix_or_stack
+
+MOST_DIMENSIONS = 32
+"""Every version of numpy can make an array of so many."""
+MOST_ENTRIES = 2**50
+"""More than any memory holds, and far from where sizes overflow."""
 
 
 class Header(NamedTuple):
@@ -60,15 +68,16 @@ def map_npy(path: Path, limits: Limits) -> Array:
     with path.open("rb") as stream:
         header = _header(name, stream)
     check_real(name, header.dtype)
-    check_two_dimensional(name, header.shape)
+    if len(header.shape) != 3:
+        check_two_dimensional(name, header.shape)
     if header.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-        limits.check_entries(name, *header.shape)
+        limits.check_entries(name, header.shape[0], math.prod(header.shape[1:]))
     _check_length(name, header, os.path.getsize(path))
     order = "F" if header.fortran_order else "C"
     return np.memmap(path, header.dtype, "r", header.offset, header.shape, order)  # type: ignore[call-overload]
 
 
-def read_npz(name: str, stream: IO[bytes], member: str | None, limits: Limits) -> Raw:
+def read_npz(name: str, stream: IO[bytes], member: str | None, stack: str, limits: Limits) -> Raw:
     """The chosen matrix of an NPZ archive and what describes it."""
     with open_archive(name, stream, limits) as archive:
         infos = {}
@@ -78,13 +87,15 @@ def read_npz(name: str, stream: IO[bytes], member: str | None, limits: Limits) -
             if info.filename.endswith(".npy"):
                 infos[info.filename.removesuffix(".npy")] = info
         headers = {key: _member_header(name, archive, info) for key, info in infos.items()}
-        chosen = choose_member(name, {key: header.shape for key, header in headers.items()}, member)
+        shapes = {key: header.shape for key, header in headers.items()}
+        chosen = choose_member(name, shapes, member)
         check_array(_place(name, chosen), headers[chosen].dtype, headers[chosen].shape, limits)
         data = _read_member_array(name, archive, infos[chosen])
-        known = [k for k in EXTRAS if k in headers and k != chosen]
-        plain = [k for k in known if headers[k].dtype.kind in "fiubU" and math.prod(headers[k].shape) <= limits.max_entries]
+        known = [k for k, h in headers.items() if k != chosen and describes(k, h.dtype.kind, h.shape)]
+        plain = [k for k in known if math.prod(headers[k].shape) <= limits.max_entries]
         extras = {key: _read_member_array(name, archive, infos[key]) for key in plain}
-    return Raw(data, extras=extras)
+    listed = {key: shape for key, shape in shapes.items() if headers[key].dtype.kind in "fiub" and len(shape) in (2, 3)}
+    return replace(matrix_or_stack(data, extras, stack), members=listed, member=chosen)
 
 
 def _member_header(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Header:
@@ -105,6 +116,8 @@ def _read_member_array(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInf
         with archive.open(info) as stream:
             array: Array = npy.read_array(stream, allow_pickle=False)
             stream.read(1)  # the checksum is compared at the end of the stream
+    except MemoryError:
+        raise
     except Exception:
         raise broken_member(name, info.filename) from None
     return array
@@ -118,8 +131,12 @@ def _header(name: str, stream: IO[bytes]) -> Header:
         offset = stream.tell()
     except Exception:  # any failure of the parser on foreign bytes is the same refusal
         raise InvalidInput(name, "is not a readable NPY array; save it again with numpy.save") from None
-    if any(side < 0 for side in shape):
-        raise InvalidInput(name, "declares a negative size; save it again with numpy.save")
+    if len(shape) > MOST_DIMENSIONS:
+        raise InvalidInput(name, f"has {len(shape)} dimensions; store a matrix")
+    # True is an int, but no size; an empty array of endless sides overflows although nothing is stored.
+    whole = all(type(side) is int and side >= 0 for side in shape)
+    if not whole or math.prod(side for side in shape if side) > MOST_ENTRIES:
+        raise InvalidInput(name, "declares a size that no array has; save it again with numpy.save")
     return Header(shape, fortran_order, dtype, offset)
 
 

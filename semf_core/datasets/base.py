@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from semf_core.blocks import row_blocks
-from semf_core.parameters import InvalidInput, Parametrized
-from semf_core.registry import Registry
+from semf_core.common.parameters import InvalidInput, Parametrized
+from semf_core.common.registry import Registry
+from semf_core.datasets.axes import Axes
+from semf_core.mathematics.blocks import row_blocks
 
 Array = np.ndarray
 Groups = tuple[tuple[int, ...], ...]
@@ -23,11 +24,34 @@ MAX_ENTRIES = 200_000_000
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """M (m×n, columns are samples) with, where known, its truth M ≈ parts · activations.
+    """M (m×n, columns are samples) with, where known, its truth M ≈ parts · activations. Arrays are kept read-only.
 
-    `data` is an ndarray (possibly memory-mapped) or a scipy.sparse matrix, stored in float32 or
-    float64; NaN in a dense matrix means a missing entry. `groups` partitions columns of `parts`:
-    every sample uses one part (or none) of each group. Arrays are kept read-only.
+    Parameters
+    ----------
+    data : array, memory map or scipy.sparse matrix
+        M, stored in float32 or float64; NaN in a dense matrix means a missing entry.
+    title : str
+        What it is called.
+    image_shape : (int, int), optional
+        Height and width, where a sample is an image.
+    parts, activations : array, optional
+        The true factors, m × p and p × n.
+    groups : sequence of sequences of int, optional
+        A partition of the columns of `parts`: every sample uses one part (or none) of each group.
+    labels : array, optional
+        The class of each sample.
+    note : str
+        Where it comes from, or what was done to it.
+    axes : Axes
+        Names, units and places of rows and columns, where known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.datasets import Dataset
+    >>> data = Dataset(np.array([[1.0, np.nan], [2.0, 3.0]]), title="Two samples")
+    >>> data.shape, data.missing
+    ((2, 2), 1)
     """
 
     data: Any
@@ -38,6 +62,8 @@ class Dataset:
     groups: Groups | None = None
     labels: Array | None = None
     note: str = ""
+    axes: Axes = field(default_factory=Axes)
+    """Names, units and places of rows and columns, where known."""
     missing: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -55,6 +81,7 @@ class Dataset:
             raise InvalidInput("activations", f"has {len(self.activations)} rows, but there are {self.parts.shape[1]} parts")
         keep(self, "groups", as_groups(self.groups, self.part_count))
         keep(self, "labels", as_labels(self.labels, n))
+        self.axes.checked((m, n))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -69,7 +96,13 @@ class Dataset:
         return None if self.activations is None else len(self.activations)
 
     def fingerprint(self) -> str:
-        """SHA-256 over shape, dtype and the entries in row order (for a sparse matrix: its CSC arrays)."""
+        """SHA-256 over shape, dtype and the entries in row order (for a sparse matrix: its CSC arrays).
+
+        Returns
+        -------
+        str
+            The same for the same data, on any computer.
+        """
         digest = hashlib.sha256(f"{self.shape} {self.data.dtype.str}".encode())
         if sparse.issparse(self.data):
             for piece in (self.data.indptr.astype("<i8"), self.data.indices.astype("<i8"), self.data.data):
@@ -82,7 +115,16 @@ class Dataset:
 
 @dataclass(frozen=True, eq=False)
 class DatasetSource(Parametrized):
-    """A recipe for a dataset; its parameters (seed included) determine every entry."""
+    """A recipe for a dataset; its parameters (seed included) determine every entry.
+
+    Examples
+    --------
+    >>> from semf_core.datasets import DATASETS, Swimmer
+    >>> Swimmer(noise=0.1).load().shape
+    (1024, 256)
+    >>> DATASETS.parse("swimmer:noise=0.1") == Swimmer(noise=0.1)
+    True
+    """
 
     title: ClassVar[str] = ""
     summary: ClassVar[str] = ""
@@ -92,7 +134,13 @@ class DatasetSource(Parametrized):
     """Made or shipped here: needs neither a file nor the network."""
 
     def load(self) -> Dataset:
-        """Build or read the data."""
+        """Build or read the data.
+
+        Returns
+        -------
+        Dataset
+            The same at every call.
+        """
         raise NotImplementedError
 
     def arrays(self) -> dict[str, tuple[int, int]]:
@@ -103,7 +151,9 @@ class DatasetSource(Parametrized):
         """Refuse, before anything is built, what would not fit in memory."""
         for name, (rows, columns) in self.arrays().items():
             if rows * columns > most:
-                raise InvalidInput(name, f"{rows} × {columns} is more than {most:,} entries; ask for a smaller matrix")
+                raise InvalidInput(
+                    name, f"{rows} × {columns} is more than {most:,} entries; ask for a smaller matrix", whole=True
+                )
 
 
 DATASETS: Registry[DatasetSource] = Registry("dataset")
@@ -151,7 +201,7 @@ def _count_missing(data: Array) -> int:
             raise InvalidInput("data", f"is infinite at {place}; put a number there, or NaN for a missing entry")
         missing += int(np.isnan(block).sum())
     if missing == data.size:
-        raise InvalidInput("data", "every entry is missing (NaN); supply at least one number")
+        raise InvalidInput("data", "every entry is missing (NaN); supply at least one number", whole=True)
     return missing
 
 
@@ -165,16 +215,28 @@ def sparse_matrix(data: Any) -> Any:
             data.check_format(full_check=True)
             if (np.diff(data.indptr) < 0).any():  # scipy does not look at these where the last is zero
                 raise ValueError("index pointers decrease")
+        if _is_final(data):
+            return data
         matrix = sparse.csc_array(data, dtype=kept, copy=True)
     except ValueError as error:
         raise InvalidInput("data", f"is not a valid sparse matrix ({error}); build it again") from None
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     if not np.isfinite(matrix.data).all():
-        raise InvalidInput("data", "a sparse matrix holds NaN or infinity; missing entries need a dense matrix")
+        raise InvalidInput("data", "a sparse matrix holds NaN or infinity; missing entries need a dense matrix", whole=True)
     for piece in (matrix.data, matrix.indices, matrix.indptr):
         piece.flags.writeable = False
     return matrix
+
+
+def _is_final(data: Any) -> bool:
+    """Whether nothing remains to be done: then a matrix whose arrays are mapped from files is not read into memory."""
+    if data.format != "csc" or data.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        return False
+    if any(piece.flags.writeable for piece in (data.data, data.indices, data.indptr)) or not data.has_canonical_format:
+        return False
+    pieces = (data.data[rows] for rows in row_blocks(len(data.data), 1))
+    return all(np.isfinite(piece).all() and piece.all() for piece in pieces)
 
 
 def as_image_shape(value: Any, rows: int) -> tuple[int, int] | None:
@@ -186,7 +248,9 @@ def as_image_shape(value: Any, rows: int) -> tuple[int, int] | None:
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput("image_shape", "must be a pair (height, width)") from None
     if min(height, width) < 1 or height * width != rows:
-        raise InvalidInput("image_shape", f"{height} × {width} = {height * width} pixels, but a sample has {rows} entries")
+        raise InvalidInput(
+            "image_shape", f"{height} × {width} = {height * width} pixels, but a sample has {rows} entries", whole=True
+        )
     return height, width
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from semf_core.common.parameters import param, params_of
 from semf_core.datasets.base import DATASETS, Dataset, DatasetSource
 from semf_core.datasets.loaders import load_path
 from semf_core.datasets.reading import Reading
-from semf_core.parameters import param, params_of
 
 
 @DATASETS.register
@@ -18,7 +18,7 @@ class FileSource(DatasetSource, Reading):
 
     name = "file"
     title = "File"
-    summary = "A table (CSV, TSV), NPY, NPZ, MAT or picture file, a ZIP or a folder of pictures."
+    summary = "A table (CSV, TSV, Parquet), an array (NPY, NPZ, MAT, TIFF), AnnData, Matrix Market, WAV or pictures."
     built_in = False
 
     path: str = param("text", help="a file or a folder of pictures")
@@ -28,7 +28,26 @@ class FileSource(DatasetSource, Reading):
 
 
 def source_from_word(word: str) -> DatasetSource:
-    """A built-in set by name, with its parameters if wanted (swimmer:noise=0.1), otherwise a file."""
+    """The data that a word of the command line names.
+
+    Parameters
+    ----------
+    word : str
+        A built-in data set, with its parameters if wanted (swimmer:noise=0.1); otherwise the path of a file.
+
+    Returns
+    -------
+    DatasetSource
+        A recipe; `load()` makes the data.
+
+    Examples
+    --------
+    >>> from semf_core.datasets import source_from_word
+    >>> source_from_word("swimmer:noise=0.1").load().shape
+    (1024, 256)
+    >>> source_from_word("mine.csv").path
+    'mine.csv'
+    """
     if word.partition(":")[0] in DATASETS.names() and not Path(word).exists():
         return DATASETS.parse(word)
     return FileSource(path=word)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from PIL import Image
 
-from semf_core.datasets.base import Array
+from semf_core.common.extras import optional
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets.axes import Axes, Axis
+from semf_core.datasets.base import Array, check_real
 from semf_core.datasets.reading import Limits, Raw, shown
-from semf_core.parameters import InvalidInput
+from semf_core.datasets.stacks import stacked
 
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".pgm", ".pbm", ".ppm", ".pnm", ".tif", ".tiff", ".bmp")
 FORMATS = ("PNG", "JPEG", "PPM", "TIFF", "BMP")
 DEEP_MODES = ("I", "F", "I;16", "I;16B", "I;16L")
 """Grey values beyond 8 bits, which a conversion to 8 bits would destroy."""
 
+CHANNELS = ("red", "green", "blue")
 NamedContent = tuple[str, Callable[[], bytes]]
 """A picture's name and how to get its bytes, so that only one is in memory at a time."""
 
@@ -26,56 +31,109 @@ def is_image(filename: str) -> bool:
     return filename.lower().endswith(IMAGE_ENDINGS)
 
 
-def read_image(name: str, content: bytes, limits: Limits) -> tuple[Array, str]:
-    """Grey values as stored (0..255 for ordinary files, no scaling), and a note if pages were left out."""
+def read_image(name: str, content: bytes, colour: str, stack: str, limits: Limits) -> Raw:
+    """Grey values as stored (0..255 for ordinary files, no scaling); channels or pages are a 3-D array."""
+    tiff = content[:4] in (b"II*\x00", b"MM\x00*")
+    try:
+        picture = _opened(name, content, limits)
+        several = tiff and _has_second_page(picture)
+    except InvalidInput:
+        if not tiff:
+            raise
+        several = True  # one page in many bands, which Pillow does not know
+    if several:
+        return stacked(_pages(name, content, limits), stack, {})
+    limits.check_entries(name, *picture.size)
+    if colour == "grey" or picture.mode in DEEP_MODES:
+        return Raw(_decoded(name, picture))
+    limits.check_entries(name, len(CHANNELS), math.prod(picture.size))
+    return stacked(_decoded(name, picture, "RGB"), "bands-last", {"row_names": np.array(CHANNELS)})
+
+
+def _pages(name: str, content: bytes, limits: Limits) -> Array:
+    """All pages of a TIFF file, or its only one if it has bands, as a 3-D array."""
+    with optional():
+        import tifffile
+    try:
+        with tifffile.TiffFile(io.BytesIO(content)) as file:
+            series = file.series[0]
+            shape = tuple(side for side in series.shape if side > 1)
+            limits.check_entries(name, math.prod(shape[:1]), math.prod(shape[1:]))
+            limits.check_members(name, len(file.pages))
+            if len(shape) not in (2, 3):
+                raise InvalidInput(name, f"has pages of {len(shape)} dimensions; save a stack of grey pictures")
+            check_real(name, series.dtype)
+            pages = series.asarray(maxworkers=1).reshape(shape)
+    except (InvalidInput, MemoryError):
+        raise
+    except Exception:
+        raise InvalidInput(name, "is a TIFF file whose pages cannot be read; save it again without compression") from None
+    return pages if pages.ndim == 3 else pages[None]
+
+
+def _opened(name: str, content: bytes, limits: Limits) -> Image.Image:
+    """A picture whose header was read and judged; its pixels are not decoded yet."""
     try:
         picture = Image.open(io.BytesIO(content), formats=FORMATS)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise InvalidInput(name, f"has more than {limits.max_pixels:,} pixels; scale the picture down") from None
     except Exception:
         raise InvalidInput(name, "is not a readable PNG, JPEG, PGM, TIFF or BMP picture; save it again as PNG") from None
+    limits.check_pixels(name, *picture.size)
+    return picture
+
+
+def _decoded(name: str, picture: Image.Image, mode: str = "L") -> Array:
     with picture:
-        limits.check_pixels(name, *picture.size)
         try:
-            grey = picture if picture.mode in DEEP_MODES else picture.convert("L")
-            values = np.array(grey, dtype=float)
-            note = "Only the first page of the picture was read." if _has_second_page(picture) else ""
+            return np.array(picture if picture.mode in DEEP_MODES else picture.convert(mode), dtype=float)
+        except MemoryError:
+            raise
         except Exception:  # decoders fail on damaged files in many ways
             raise InvalidInput(name, "is a damaged picture; save it again as PNG") from None
-    return values, note
 
 
 def _has_second_page(picture: Image.Image) -> bool:
     try:
         picture.seek(1)
+        return True
     except EOFError:
         return False
-    return True
+    except MemoryError:
+        raise
+    except Exception:  # a damaged list of pages
+        raise InvalidInput("picture", "is damaged; save it again as PNG") from None
+    finally:
+        picture.seek(0)
 
 
-def stack_images(name: str, pictures: Sequence[NamedContent], limits: Limits) -> Raw:
-    """One column for each picture in natural order of names; folders, if there are several, are labels."""
+def stack_images(name: str, pictures: Sequence[NamedContent], colour: str, limits: Limits) -> Raw:
+    """One column for each picture in natural order of names; folders, if there are several, are labels.
+
+    With `colour` "channels" red, green and blue of a picture stand one above the other.
+    """
     ordered = sorted(pictures, key=lambda item: natural_key(item[0]))
-    limits.check_members(name, len(ordered))
-    columns: Array | None = None
-    size: tuple[int, ...] = ()
-    notes = set()
-    for j, (filename, content) in enumerate(ordered):
-        values, note = read_image(f"{name}, {shown(filename)}" if filename != name else name, content(), limits)
-        notes.add(note)
-        if columns is None:
-            size = values.shape
-            limits.check_entries(name, values.size, len(ordered))
-            # Written a picture at a time, so a row of this array is a sample; it is handed out transposed.
-            columns = np.empty((len(ordered), values.size))
-        if values.shape != size:
-            found = f"{shown(filename)} has {_size_text(values.shape)} pixels and {shown(ordered[0][0])} has {_size_text(size)}"
-            raise InvalidInput(name, f"{found}; bring all pictures to one size")
-        columns[j] = values.ravel()
-    if columns is None:
+    if not ordered:
         raise InvalidInput(name, "holds no PNG, JPEG, PGM, TIFF or BMP picture; add some, or choose a table file itself")
-    labels = _folder_labels([filename for filename, _ in ordered])
-    return Raw(columns.T, (size[0], size[1]), labels, note=" ".join(notes - {""}), samples_fixed=True)
+    limits.check_members(name, len(ordered))
+    size, columns = (0, 0), np.empty((0, 0))
+    mode, planes = ("RGB", len(CHANNELS)) if colour == "channels" else ("L", 1)
+    for j, (filename, content) in enumerate(ordered):
+        place = f"{name}, {shown(filename)}" if filename != name else name
+        picture = _opened(place, content(), limits)
+        if j == 0:
+            size = picture.size
+            limits.check_entries(name, planes * math.prod(size), len(ordered))
+            # Written a picture at a time, so a row of this array is a sample; it is handed out transposed.
+            columns = np.empty((len(ordered), planes * math.prod(size)))
+        if picture.size != size:
+            found = f"{shown(filename)} has {_size_text(picture.size)} pixels and {shown(ordered[0][0])} has {_size_text(size)}"
+            raise InvalidInput(name, f"{found}; bring all pictures to one size", whole=True)
+        values = _decoded(place, picture, mode)
+        columns[j] = (values.transpose(2, 0, 1) if values.ndim == 3 else np.stack([values] * planes)).ravel()
+    names = [filename for filename, _ in ordered]
+    axes = Axes(columns=Axis("picture", names=tuple(names)))
+    return Raw(columns.T, (planes * size[1], size[0]), _folder_labels(names), samples_fixed=True, axes=axes)
 
 
 def natural_key(text: str) -> list[tuple[int, int, str]]:
@@ -84,8 +142,8 @@ def natural_key(text: str) -> list[tuple[int, int, str]]:
     return [(0, int(p), "") if p.isdecimal() and len(p) < 20 else (1, 0, p) for p in pieces]
 
 
-def _size_text(shape: tuple[int, ...]) -> str:
-    return f"{shape[1]} × {shape[0]}"
+def _size_text(size: tuple[int, int]) -> str:
+    return f"{size[0]} × {size[1]}"
 
 
 def _folder_labels(filenames: Sequence[str]) -> Array | None:

@@ -3,43 +3,47 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
 
-import numpy as np
 from scipy import sparse
 
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets import matrix_market
 from semf_core.datasets.archives import content_members, is_archive, open_archive, read_member
 from semf_core.datasets.arrays import map_npy, read_npy, read_npz
-from semf_core.datasets.base import (
-    Array,
-    Dataset,
-    Groups,
-    as_groups,
-    as_image_shape,
-    as_labels,
-    as_truth,
-    real_matrix,
-    sparse_matrix,
-)
+from semf_core.datasets.base import Dataset, real_matrix, sparse_matrix
+from semf_core.datasets.companions import fitting
+from semf_core.datasets.hdf5 import read_h5ad, read_mat73
 from semf_core.datasets.images import IMAGE_ENDINGS, NamedContent, is_image, read_image, stack_images
 from semf_core.datasets.matlab import read_mat
-from semf_core.datasets.reading import Limits, Raw, Reading, shown
+from semf_core.datasets.parquet import read_parquet
+from semf_core.datasets.preparation import prepared
+from semf_core.datasets.reading import LARGEST, Found, Limits, Raw, Reading, listed, shown
+from semf_core.datasets.scaling import divided, scales
+from semf_core.datasets.sound import read_wav
+from semf_core.datasets.stacks import matrix_or_stack
 from semf_core.datasets.tables import read_table
-from semf_core.parameters import InvalidInput
 
 DEFAULT_READING = Reading()
 DEFAULT_LIMITS = Limits()
-KINDS = dict.fromkeys((".csv", ".tsv", ".txt"), "table") | dict.fromkeys(IMAGE_ENDINGS, "picture")
-KINDS |= {".npy": "NPY", ".npz": "NPZ", ".mat": "MAT", ".zip": "ZIP"}
+HDF5 = b"\x89HDF\r\n\x1a\n"
+KINDS = dict.fromkeys((".csv", ".tsv", ".txt", ".gct", ".tab", ".dat", ".asc"), "table") | dict.fromkeys(IMAGE_ENDINGS, "picture")
+KINDS |= {".npy": "NPY", ".npz": "NPZ", ".mat": "MAT", ".zip": "ZIP", ".h5ad": "AnnData", ".parquet": "Parquet"}
+KINDS |= {".wav": "WAV", ".mtx": "Matrix Market"}
 SIGNATURES = (
     (b"\x93NUMPY", "NPY"),
     (b"PK\x03\x04", "ZIP"),
     (b"PK\x05\x06", "ZIP"),
     (b"MATLAB 5.0", "MAT"),
     (b"MATLAB 7.3", "MAT"),
-    (b"\x89HDF\r\n\x1a\n", "HDF5"),
+    (HDF5, "HDF5"),
+    (b"PAR1", "Parquet"),
+    (b"RIFF", "WAV"),
+    (b"RIFX", "WAV"),
+    (b"%%MatrixMarket", "Matrix Market"),
     (b"\x89PNG\r\n\x1a\n", "picture"),
     (b"\xff\xd8\xff", "picture"),
     (b"II*\x00", "picture"),
@@ -49,195 +53,316 @@ SIGNATURES = (
     (b"GIF8", "GIF"),
 )
 """How files begin whose kind is beyond doubt."""
-ENDINGS = ", ".join(KINDS)
+ENDINGS = ", ".join(KINDS) + ", and tables and .mtx packed as .gz"
+ADVICE = dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "is a spreadsheet; save its sheet as CSV")
+ADVICE |= dict.fromkeys((".mp3", ".flac", ".ogg", ".m4a", ".aac", ".aif", ".aiff"), "is a packed recording; save it as WAV")
+ADVICE |= dict.fromkeys((".rds", ".rda", ".rdata"), "is R's own format; write the table with write.csv")
+ADVICE |= dict.fromkeys((".pkl", ".pickle", ".joblib"), "could run programs when it is opened; save the array with numpy.save")
+ADVICE |= dict.fromkeys(
+    (".h5", ".hdf5", ".loom"), "is HDF5 of no known layout; save it as .h5ad (scanpy reads 10x .h5 and .loom), MAT or NPY"
+)
+ADVICE |= dict.fromkeys(
+    (".hdr", ".img", ".bil", ".bip", ".bsq", ".raw"), "is a raw picture in bands; save it as MAT, NPY or TIFF"
+)
+ADVICE |= dict.fromkeys(
+    (".spc", ".jdx", ".dx", ".wdf", ".spe", ".opus"), "is a spectrometer's own format; export it as CSV or text"
+)
+ADVICE |= dict.fromkeys((".gif", ".webp", ".heic", ".svg"), "is a picture that is not read; save it as PNG")
+ADVICE |= dict.fromkeys((".pdf", ".doc", ".docx", ".html", ".json", ".xml"), "is a document; save its table as CSV")
+"""What to do with files whose ending tells what they are, though they are not read."""
 
 
 def load_bytes(name: str, content: bytes, reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS) -> Dataset:
-    """The dataset in an uploaded file, whose kind follows from the ending of its name."""
-    name = shown(name)
-    limits.check_bytes(name, len(content))
-    kind = _kind(name, content[:16])
-    return _dataset(name, _READERS[kind](name, content, reading, limits), reading, limits)
+    r"""The dataset in an uploaded file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file; its ending says what kind it is.
+    content : bytes
+        What the file holds.
+    reading : Reading
+        How it becomes a matrix: orientation, header, preparation and so on.
+    limits : Limits
+        The most that it may hold (`semf_core.datasets.Limits`).
+
+    Returns
+    -------
+    Dataset
+        Matrix, names, units.
+
+    Examples
+    --------
+    >>> from semf_core.datasets import load_bytes
+    >>> data = load_bytes("amounts.csv", b"sugar,salt\n1,2\n3,4\n5,6\n")
+    >>> data.shape, data.axes.columns.names
+    ((3, 2), ('sugar', 'salt'))
+    """
+    return find_files([(name, content)], reading, limits).dataset
 
 
 def load_files(
     files: Sequence[tuple[str, bytes]], reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS
 ) -> Dataset:
-    """One dataset of several uploaded pictures (a column each); a single file goes to `load_bytes`."""
-    if len(files) == 1:
-        return load_bytes(*files[0], reading, limits)
+    r"""One dataset of several uploaded files: pictures (a column each), or a Matrix Market file with its lists of names.
+
+    Parameters
+    ----------
+    files : sequence of (str, bytes)
+        Name and content of each.
+    reading : Reading
+        How they become a matrix.
+    limits : Limits
+        The most that they may hold together.
+
+    Returns
+    -------
+    Dataset
+        Matrix, names, units.
+
+    Examples
+    --------
+    >>> from semf_core.datasets import load_files
+    >>> pictures = [(f"{grey}.pgm", b"P5 2 2 255\n" + bytes([grey] * 4)) for grey in (0, 255)]
+    >>> data = load_files(pictures)
+    >>> data.shape, data.image_shape
+    ((4, 2), (2, 2))
+    """
+    return find_files(files, reading, limits).dataset
+
+
+def find_files(files: Sequence[tuple[str, bytes]], reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS) -> Found:
+    """The same, with how it was read and what else could be."""
     if not files:
-        raise InvalidInput("files", "none was chosen; choose a file")
-    limits.check_bytes("files", sum(len(content) for _, content in files))
+        raise InvalidInput("files", "none was chosen; choose a file", whole=True)
+    limits.check_bytes(shown(files[0][0]) if len(files) == 1 else "files", sum(len(content) for _, content in files))
+    unpacked = [_unzipped(shown(name), content, limits) for name, content in files]
+    if len(unpacked) == 1:
+        name, content = unpacked[0]
+        return _found(name, _READERS[_kind(name, content[:16])](name, content, reading, limits), reading, limits)
+    if any(name.lower().endswith(matrix_market.ENDING) for name, _ in unpacked):
+        return _found(f"{len(files)} files", _read_market("files", unpacked, limits), reading, limits)
     for name, _ in files:
         if not is_image(name):
-            raise InvalidInput(shown(name), "is not a picture; several files together must all be pictures, a table comes alone")
+            together = "several files together must be pictures, or a Matrix Market file with its lists of names"
+            raise InvalidInput(shown(name), f"is not a picture; {together}")
     pictures: list[NamedContent] = [(name, lambda content=content: content) for name, content in files]  # type: ignore[misc]
-    return _dataset(f"{len(files)} pictures", stack_images("files", pictures, limits), reading, limits)
+    return _found(f"{len(files)} pictures", stack_images("files", pictures, reading.colour, limits), reading, limits)
 
 
 def load_path(path: str | Path, reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS) -> Dataset:
-    """The dataset in a file or a folder of pictures; NPY files are memory-mapped."""
+    """The dataset in a file, or in a folder of pictures; NPY files are memory-mapped.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file or folder; the ending of its name says what kind it is.
+    reading : Reading
+        How it becomes a matrix: orientation, header, preparation and so on.
+    limits : Limits
+        The most that it may hold.
+
+    Returns
+    -------
+    Dataset
+        Matrix, names, units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.datasets import Reading, load_path
+    >>> np.save("samples.npy", np.arange(6.0).reshape(2, 3))
+    >>> load_path("samples.npy").shape
+    (2, 3)
+    >>> load_path("samples.npy", Reading(orientation="rows")).shape
+    (3, 2)
+    """
+    return find_path(path, reading, limits).dataset
+
+
+def find_path(path: str | Path, reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS) -> Found:
+    """The same, with how it was read and what else could be."""
     path = Path(path)
     name = shown(path.name) or "folder"
     try:
         if path.is_dir():
-            return _dataset(name, _read_folder(name, path, limits), reading, limits)
+            return _read_folder(name, path, reading, limits)
         if not path.is_file():
-            raise InvalidInput(name, "there is no such file; check the path")
+            raise InvalidInput(name, "there is no such file; check the path", whole=True)
         with path.open("rb") as stream:
             if path.suffix.lower() == ".npy":
                 limits.check_bytes(name, min(1, path.stat().st_size))
                 _kind(name, stream.read(16))
-                return _dataset(name, Raw(map_npy(path, limits)), reading, limits)
+                return _found(name, matrix_or_stack(map_npy(path, limits), {}, reading.stack), reading, limits)
             limits.check_bytes(name, path.stat().st_size)
             content = stream.read(limits.max_bytes + 1)  # it may have grown since it was measured
     except (OSError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput(name, "cannot be opened; check the path and the rights to read it") from None
-    return load_bytes(name, content, reading, limits)
+    return find_files([(name, content)], reading, limits)
+
+
+def _unzipped(name: str, content: bytes, limits: Limits) -> tuple[str, bytes]:
+    """What a .gz file holds, under its own name; any other file as it is."""
+    if not name.lower().endswith(".gz"):
+        return name, content
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        data = unpacker.decompress(content, limits.max_bytes + 1)
+    except zlib.error:
+        raise InvalidInput(name, "is not a readable gzip file; pack it again") from None
+    limits.check_bytes(name, len(data), unpacked=True)
+    if not unpacker.eof:
+        raise InvalidInput(name, "is cut off; pack it again")
+    return name[:-3], data
 
 
 def _kind(name: str, start: bytes) -> str:
     """The kind that the name promises, if the first bytes do not contradict it."""
     ending = Path(name).suffix.lower()
     kind = KINDS.get(ending)
+    if ending in ADVICE:
+        raise InvalidInput(name, ADVICE[ending])
     if kind is None:
         raise InvalidInput(name, f"has an ending that is not known; name it by its content: {ENDINGS}")
     found = next((k for signature, k in SIGNATURES if start.startswith(signature)), None)
-    fitting = {"NPZ": ("ZIP",), "MAT": ("MAT", "HDF5")}.get(kind, (kind,))
-    if found is not None and found not in fitting:
+    fits = {"NPZ": ("ZIP",), "MAT": ("MAT", "HDF5"), "AnnData": ("HDF5",)}.get(kind, (kind,))
+    if found is not None and found not in fits:
         raise InvalidInput(name, f"is named {ending} but holds {found} content; give it the ending of its content")
-    if found is None and kind in ("NPY", "NPZ", "ZIP"):
+    if found is None and kind in ("NPY", "NPZ", "ZIP", "AnnData", "Parquet", "WAV", "Matrix Market"):
         raise InvalidInput(name, f"is named {ending} but does not hold {kind} content; save it again")
     return kind
 
 
-def _read_archive(name: str, stream: IO[bytes], limits: Limits) -> Raw:
-    with open_archive(name, stream, limits) as archive:
-        members = content_members(archive)
-        for info in members:
-            if is_archive(info.filename):
-                raise InvalidInput(name, f"holds another archive ({shown(info.filename)}); unpack that first")
-        pictures: list[NamedContent] = [
-            (info.filename, lambda info=info: read_member(name, archive, info))  # type: ignore[misc]
-            for info in members
-            if is_image(info.filename)
-        ]
-        return stack_images(name, pictures, limits)
+def _read_archive(name: str, content: bytes, reading: Reading, limits: Limits) -> Raw:
+    """Pictures, a Matrix Market file with its names, or one of several tables and arrays."""
+    with open_archive(name, io.BytesIO(content), limits) as archive:
+        members = {info.filename: info for info in content_members(archive)}
+        if any(f.lower().removesuffix(".gz").endswith(matrix_market.ENDING) for f in members):
+            files = [_unzipped(f, read_member(name, archive, info), limits) for f, info in members.items() if _in_market(f)]
+            return _read_market(name, files, limits)
+        for filename in members:
+            if is_archive(filename):
+                raise InvalidInput(name, f"holds another archive ({shown(filename)}); unpack that first")
+        tables = {f: info for f, info in members.items() if KINDS.get(Path(f).suffix.lower()) not in (None, "picture", "ZIP")}
+        if (any(is_image(f) for f in members) and reading.member is None) or not tables:
+            pictures: list[NamedContent] = [
+                (f, lambda info=info: read_member(name, archive, info))  # type: ignore[misc]
+                for f, info in members.items()
+                if is_image(f)
+            ]
+            return stack_images(name, pictures, reading.colour, limits)
+        if reading.member is None and len(tables) > 1:
+            raise InvalidInput(name, f"holds several tables; name one of {listed(tables)} as its member")
+        chosen = reading.member or next(iter(tables))
+        if chosen not in tables:
+            raise InvalidInput(name, f"has no member {shown(chosen)}; choose one of {listed(tables)}")
+        inner = read_member(name, archive, tables[chosen])
+    place = f"{name}, {shown(chosen)}"
+    limits.check_bytes(place, len(inner))
+    raw = _READERS[_kind(chosen, inner[:16])](place, inner, replace(reading, member=None), limits)
+    return replace(raw, members=dict.fromkeys(tables, ()), member=chosen)
 
 
-def _read_folder(name: str, folder: Path, limits: Limits) -> Raw:
+def _in_market(filename: str) -> bool:
+    return filename.lower().removesuffix(".gz").endswith((matrix_market.ENDING, *matrix_market.NAME_ENDINGS))
+
+
+def _read_market(name: str, files: Sequence[tuple[str, bytes]], limits: Limits) -> Raw:
+    matrices = [(f, content) for f, content in files if f.lower().endswith(matrix_market.ENDING)]
+    others = [(f, content) for f, content in files if not f.lower().endswith(matrix_market.ENDING)]
+    if len(matrices) != 1:
+        raise InvalidInput(name, "holds several Matrix Market files; choose one of them and its lists of names")
+    for f, _ in others:
+        if not f.lower().endswith(matrix_market.NAME_ENDINGS):
+            raise InvalidInput(shown(f), "is no list of names for the matrix; choose files with one name a line (.tsv, .txt)")
+    return matrix_market.read_mtx(shown(matrices[0][0]), matrices[0][1], others, limits)
+
+
+def _read_folder(name: str, folder: Path, reading: Reading, limits: Limits) -> Found:
+    """A folder as 10x Genomics writes it, or one of pictures."""
     pictures: list[NamedContent] = []
+    market: list[Path] = []
     total = 0
     for count, path in enumerate(folder.rglob("*"), 1):
         limits.check_members(name, count)
-        if is_image(path.name) and not path.name.startswith(".") and path.is_file():
+        if path.name.startswith(".") or not path.is_file():
+            continue
+        if is_image(path.name) or _in_market(path.name):
             total += path.stat().st_size
             limits.check_bytes(name, total, unpacked=True)
+        if is_image(path.name):
             pictures.append((path.relative_to(folder).as_posix(), path.read_bytes))
-    return stack_images(name, pictures, limits)
+        elif _in_market(path.name):
+            market.append(path)
+    if any(matrix_market.ENDING in path.name.lower() for path in market):
+        files = [_unzipped(path.name, path.read_bytes(), limits) for path in market]
+        return _found(name, _read_market(name, files, limits), reading, limits)
+    return _found(name, stack_images(name, pictures, reading.colour, limits), reading, limits)
 
 
-def _read_picture(name: str, content: bytes, reading: Reading, limits: Limits) -> Raw:
-    values, note = read_image(name, content, limits)
-    return Raw(values, note=note)
+def _read_mat(name: str, content: bytes, reading: Reading, limits: Limits) -> Raw:
+    """Version 7.3 is HDF5 behind 512 bytes of text."""
+    if content[:8] == HDF5 or content[:10] == b"MATLAB 7.3" or content[512:520] == HDF5:
+        return read_mat73(name, content, reading.member, reading.stack, limits)
+    return read_mat(name, content, reading.member, reading.stack, limits)
 
 
 _Reader = Callable[[str, bytes, Reading, Limits], Raw]
 _READERS: dict[str, _Reader] = {
-    "table": lambda name, content, reading, limits: Raw(read_table(name, content, limits)),
-    "NPY": lambda name, content, reading, limits: Raw(read_npy(name, content, limits)),
-    "NPZ": lambda name, content, reading, limits: read_npz(name, io.BytesIO(content), reading.member, limits),
-    "MAT": lambda name, content, reading, limits: read_mat(name, content, reading.member, limits),
-    "ZIP": lambda name, content, reading, limits: _read_archive(name, io.BytesIO(content), limits),
-    "picture": _read_picture,
+    "table": lambda name, content, reading, limits: read_table(name, content, limits, reading.header, reading.index),
+    "NPY": lambda name, content, reading, limits: matrix_or_stack(read_npy(name, content, limits), {}, reading.stack),
+    "NPZ": lambda name, content, reading, limits: read_npz(name, io.BytesIO(content), reading.member, reading.stack, limits),
+    "MAT": _read_mat,
+    "ZIP": _read_archive,
+    "picture": lambda name, content, reading, limits: read_image(name, content, reading.colour, reading.stack, limits),
+    "AnnData": lambda name, content, reading, limits: read_h5ad(name, content, reading.member, limits),
+    "Parquet": lambda name, content, reading, limits: read_parquet(name, content, reading.index, limits),
+    "WAV": lambda name, content, reading, limits: read_wav(name, content, limits),
+    "Matrix Market": lambda name, content, reading, limits: matrix_market.read_mtx(name, content, (), limits),
 }
 
 
-def _dataset(name: str, raw: Raw, reading: Reading, limits: Limits) -> Dataset:
-    """Orient and scale what was read, and keep of its companions those that fit."""
+def _found(name: str, raw: Raw, reading: Reading, limits: Limits) -> Found:
+    """Orient, scale and prepare what was read, and keep of its companions those that fit."""
     try:
-        return _build(name, raw, reading, limits)
+        orientation = raw.guess if reading.orientation == "auto" else reading.orientation
+        judged = {key: getattr(raw, key) for key in ("stack", "index", "header") if getattr(raw, key) != "auto"}
+        known = replace(reading, orientation="columns" if raw.samples_fixed else orientation, member=raw.member, **judged)
+        dataset = prepared(_build(name, raw, known, limits), reading.prepare)
+        several = reading.member == LARGEST and len(raw.members) > 1
+        first = f"The file holds {len(raw.members)} arrays or tables; {shown(raw.member or '')} was taken."
+        remarks = ((first,) if several else ()) + raw.remarks
+        return Found(dataset, known, raw.members, raw.question, remarks, not raw.samples_fixed)
     except InvalidInput as error:
-        if error.field == name:
+        if error.field in (name, "prepare"):
             raise
-        about = error.message if error.field == "data" else f"its {error.field} {error.message}"
-        raise InvalidInput(name, about) from None
+        if error.field == "data":
+            raise error.about(name) from None
+        raise InvalidInput(name, f"its {error.field} {error.problem}", error.remedy, whole=True) from None
 
 
 def _build(name: str, raw: Raw, reading: Reading, limits: Limits) -> Dataset:
     data = sparse_matrix(raw.data) if sparse.issparse(raw.data) else real_matrix("data", raw.data)
+    axes, labels = raw.axes, raw.labels
     if reading.orientation == "rows" and not raw.samples_fixed:
-        data = data.T
-    extras, left_out = _fitting(raw.extras, *data.shape)
+        data, axes, labels = data.T, axes.transposed, raw.row_labels
+    extras, left_out = fitting(raw.extras, *data.shape)
     if raw.image_shape is not None:
         extras["image_shape"] = raw.image_shape
     if reading.image_shape is not None:
         extras["image_shape"] = reading.image_shape
-    if raw.labels is not None:
-        extras["labels"] = raw.labels
+    if "map_shape" in extras:
+        axes = replace(axes, map_shape=extras.pop("map_shape"))
+    if labels is not None:
+        extras["labels"] = labels
     if reading.scaling != "none":
         if not sparse.issparse(data):
             limits.check_entries(name, *data.shape)
-        factors = _scales(data, reading.scaling)
-        data = _divide_columns(data, factors)
+        factors = scales(data, reading.scaling)
+        data = divided(data, factors, raw.data)
         if "activations" in extras:
             extras["activations"] = extras["activations"] / factors
-    note = " ".join(filter(None, [raw.note, f"Left out because they do not fit: {', '.join(left_out)}." if left_out else ""]))
-    return Dataset(data, title=Path(name).stem, note=note, **extras)
-
-
-def _scales(data: Any, scaling: str) -> Array:
-    """What every column is divided by; 1 where that would be zero. Missing entries do not count."""
-    known = abs(data) if sparse.issparse(data) else np.abs(np.nan_to_num(data, nan=0.0, posinf=0.0, neginf=0.0))
-    peaks = known.max(axis=0).toarray() if sparse.issparse(data) else known.max(axis=0)
-    peaks = np.where(peaks > 0, peaks, 1.0).ravel()
-    if scaling == "max":
-        return np.full(data.shape[1], float(known.max()) or 1.0)
-    # Divided by the peaks first, so that the squares neither overflow nor vanish.
-    scaled = _divide_columns(known, peaks)
-    squares = scaled.power(2).sum(axis=0) if sparse.issparse(scaled) else np.einsum("ij,ij->j", scaled, scaled)
-    return peaks * np.where(squares > 0, np.sqrt(squares), 1.0)
-
-
-def _divide_columns(data: Any, factors: Array) -> Any:
-    if not sparse.issparse(data):
-        return data / factors
-    scaled = sparse.csc_array(data, copy=True)
-    scaled.data = scaled.data / np.repeat(factors, np.diff(scaled.indptr))
-    return scaled
-
-
-def _fitting(extras: dict[str, Array], m: int, n: int) -> tuple[dict[str, Any], list[str]]:
-    """The companions that fit an m×n matrix, in the form that Dataset takes, and the names of the others."""
-    makers: dict[str, Callable[[Array], Any]] = {
-        "image_shape": lambda value: as_image_shape(value.ravel(), m),
-        "parts": lambda value: as_truth("parts", value, rows=m),
-        "activations": lambda value: _as_activations(value, n, found.get("parts")),
-        "groups": lambda value: _as_groups(value, found.get("parts")),
-        "labels": lambda value: as_labels(value.ravel(), n),
-        "label": lambda value: as_labels(value.ravel(), n),
-    }
-    found: dict[str, Any] = {}
-    left_out = []
-    for name, make in makers.items():
-        if name in extras:
-            try:
-                found["labels" if name == "label" else name] = make(extras[name])
-            except InvalidInput:
-                left_out.append(name)
-    return found, left_out
-
-
-def _as_activations(value: Array, n: int, parts: Array | None) -> Array | None:
-    return as_truth("activations", value, rows=None if parts is None else parts.shape[1], columns=n)
-
-
-def _as_groups(value: Array, parts: Array | None) -> Groups | None:
-    """The parts of each group, from the number of the group of each part."""
-    if parts is None or value.size != parts.shape[1]:
-        raise InvalidInput("groups", "must give the number of its group for each part")
-    numbers = value.ravel()
-    return as_groups([np.flatnonzero(numbers == g) for g in np.unique(numbers)], parts.shape[1])
+    left = f"Left out because they do not fit: {', '.join(left_out)}." if left_out else ""
+    return Dataset(data, title=Path(name).stem, note=" ".join(filter(None, [raw.note, left])), axes=axes, **extras)

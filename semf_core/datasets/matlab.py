@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.base import Array
-from semf_core.datasets.reading import EXTRAS, Limits, Raw, check_array, choose_member, shown
-from semf_core.parameters import InvalidInput
+from semf_core.datasets.companions import describes
+from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, shown
+from semf_core.datasets.stacks import matrix_or_stack
 
 HEADER_BYTES = 128
 HEAD_BYTES = 1024
@@ -27,7 +29,10 @@ HEAD_BYTES = 1024
 MATRIX, COMPRESSED = 14, 15
 TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """numpy's name of each numeric element type."""
-SPARSE_CLASS = 5
+LETTERS = {1: "i1", 2: "u1", 4: "u2", 16: "u1", 17: "u2", 18: "u4"}
+"""The same for letters: bytes, UTF-8, UTF-16 and UTF-32."""
+LETTERS_AS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
+CELL_CLASS, CHAR_CLASS, SPARSE_CLASS = 1, 4, 5
 NUMERIC_CLASSES = range(SPARSE_CLASS, 16)
 """mxSPARSE, mxDOUBLE, mxSINGLE and the eight integers; cells, structs, text, objects and functions are not."""
 OPAQUE_CLASS = 17
@@ -50,28 +55,33 @@ class _Variable:
     """Where the values begin in the (unpacked) body."""
 
 
-def read_mat(name: str, content: bytes, member: str | None, limits: Limits) -> Raw:
+def read_mat(name: str, content: bytes, member: str | None, stack: str, limits: Limits) -> Raw:
     """The chosen matrix of a MAT file and what describes it."""
     order = _byte_order(name, content)
     try:
         variables = list(_variables(name, content, order, limits))
         numeric = {v.name: v for v in variables if v.array_class in NUMERIC_CLASSES}
         others = [v.name for v in variables if v.name not in numeric]
+        texts = {v.name: v for v in variables if v.array_class == CHAR_CLASS and len(v.shape) == 2}
         if others and (not numeric or member in others):
             asked = shown(member if member in others else others[0])
-            raise InvalidInput(name, f"its variable {asked} is a cell, struct, text or object; save a plain numeric matrix")
+            raise InvalidInput(
+                name, f"its variable {asked} is a cell, struct, text or object; save a plain numeric matrix", whole=True
+            )
         chosen = choose_member(name, {key: v.shape for key, v in numeric.items()}, member)
         data = _matrix(name, numeric[chosen], order, limits)
-        described = [k for k in EXTRAS if k in numeric and k != chosen and numeric[k].array_class != SPARSE_CLASS]
-        extras = {k: _values(name, numeric[k], order, limits) for k in described if not numeric[k].is_complex}
+        plain = {k: v for k, v in numeric.items() if k != chosen and v.array_class != SPARSE_CLASS and not v.is_complex}
+        extras = {k: _values(name, v, order, limits) for k, v in plain.items() if describes(k, "f", v.shape)}
+        extras |= {k: _lines(name, v, order, limits) for k, v in texts.items() if describes(k, "U", v.shape[:1])}
+        cells = {v.name: v for v in variables if v.array_class == CELL_CLASS and describes(v.name, "U", v.shape)}
+        extras |= {k: found for k, v in cells.items() if (found := _cell_texts(name, v, order, limits)) is not None}
     except _Damaged:
         raise InvalidInput(name, "is not a readable MAT file; save it in MATLAB with -v7") from None
-    return Raw(data, extras=extras)
+    listed = {k: v.shape for k, v in numeric.items() if len(v.shape) in (2, 3) and min(v.shape) > 1}
+    return replace(matrix_or_stack(data, extras, stack, bands_last=True), members=listed, member=chosen)
 
 
 def _byte_order(name: str, content: bytes) -> str:
-    if content[:8] == b"\x89HDF\r\n\x1a\n" or content[:10] == b"MATLAB 7.3":
-        raise InvalidInput(name, "is a MAT file of version 7.3 (HDF5), which is not read; save it in MATLAB with -v7")
     order = {b"\x00\x01IM": "<", b"\x01\x00MI": ">"}.get(content[124:128])
     if order is None:
         raise InvalidInput(name, "is not a MAT file of version 5; save it in MATLAB with -v7")
@@ -139,6 +149,42 @@ def _values(name: str, variable: _Variable, order: str, limits: Limits) -> Array
     return values.reshape(variable.shape, order="F")
 
 
+def _lines(name: str, variable: _Variable, order: str, limits: Limits) -> Array:
+    """The lines of a matrix of letters, without the blanks that fill them up."""
+    limits.check_entries(name, math.prod(variable.shape), 1)
+    codes, _ = _element(_body(name, variable, limits), variable.values_at, order, LETTERS)
+    try:
+        text = codes.astype(codes.dtype.newbyteorder("<")).tobytes().decode(LETTERS_AS[codes.dtype.itemsize])
+    except UnicodeDecodeError:
+        raise _Damaged from None
+    if len(text) != math.prod(variable.shape):
+        raise _Damaged
+    letters = np.array(list(text)).reshape(variable.shape, order="F")
+    return np.array(["".join(line).rstrip(" \0") for line in letters])
+
+
+def _cell_texts(name: str, variable: _Variable, order: str, limits: Limits) -> Array | None:
+    """The texts of a cell array, which is how MATLAB keeps lists of words; None if it holds anything else."""
+    body = memoryview(_body(name, variable, limits))
+    position, found = variable.values_at, []
+    for _ in range(math.prod(variable.shape)):
+        if position + 8 > len(body):
+            raise _Damaged
+        kind, size = struct.unpack_from(order + "II", body, position)
+        inner = body[position + 8 : position + 8 + size]
+        position += 8 + size
+        if kind != MATRIX:
+            raise _Damaged
+        cell = _variable(bytes(inner[:HEAD_BYTES]), 0, inner, False, order) if size else None
+        if cell is None or 0 in cell.shape:
+            found.append("")
+        elif cell.array_class == CHAR_CLASS and cell.shape[0] == 1:
+            found.append(str(_lines(name, cell, order, limits)[0]))
+        else:
+            return None
+    return np.array(found)
+
+
 def _body(name: str, variable: _Variable, limits: Limits) -> memoryview | bytes:
     if not variable.compressed:
         return variable.body
@@ -154,7 +200,7 @@ def _unpack(body: memoryview, at_most: int) -> bytes:
         raise _Damaged from None
 
 
-def _element(body: memoryview | bytes, position: int, order: str) -> tuple[Array, int]:
+def _element(body: memoryview | bytes, position: int, order: str, types: Mapping[int, str] = TYPES) -> tuple[Array, int]:
     """The numbers of the element at `position`, without a copy, and the position after it.
 
     Up to four bytes are kept in the second half of the tag; otherwise the body follows, filled to
@@ -167,7 +213,7 @@ def _element(body: memoryview | bytes, position: int, order: str) -> tuple[Array
     after = start + size + -size % 8
     if kind >> 16:
         kind, size, start, after = kind & 0xFFFF, kind >> 16, position + 4, position + 8
-    if kind not in TYPES or start + size > len(body) or (after == position + 8 and size > 4):
+    if kind not in types or start + size > len(body) or (after == position + 8 and size > 4):
         raise _Damaged
-    dtype = np.dtype(order + TYPES[kind])
+    dtype = np.dtype(order + types[kind])
     return np.frombuffer(body, dtype, size // dtype.itemsize, start), after

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from semf_core.common.extras import optional
+from semf_core.common.parameters import InvalidInput, param
 from semf_core.datasets.base import DATASETS, Array, Dataset, DatasetSource
-from semf_core.parameters import InvalidInput, param
 
 IMAGES = ("camera", "astronaut", "coffee", "cat", "coins", "moon", "rocket", "brick", "grass", "gravel", "page")
 LUMA = np.array([0.299, 0.587, 0.114])
@@ -26,7 +27,8 @@ class Digits(DatasetSource):
 
     def load(self) -> Dataset:
         # scikit-learn takes a second or two to import; only those who want its digits should wait.
-        from sklearn.datasets import load_digits
+        with optional():
+            from sklearn.datasets import load_digits
 
         bunch = load_digits()
         note = "Optical Recognition of Handwritten Digits, E. Alpaydin & C. Kaynak (UCI, 1998), as shipped with scikit-learn."
@@ -45,7 +47,8 @@ class Faces(DatasetSource):
     others: bool = param("boolean", False, help="add the 100 pictures without a face; labels then say which is which")
 
     def load(self) -> Dataset:
-        from skimage.data import lfw_subset
+        with optional():
+            from skimage.data import lfw_subset
 
         images = lfw_subset()[: 200 if self.others else 100]
         labels = np.array(["face"] * 100 + ["other"] * 100) if self.others else None
@@ -64,12 +67,15 @@ class Olivetti(DatasetSource):
     built_in = False
 
     def load(self) -> Dataset:
-        from sklearn.datasets import fetch_olivetti_faces
+        with optional():
+            from sklearn.datasets import fetch_olivetti_faces
 
         try:
             bunch = fetch_olivetti_faces()
         except OSError as error:  # no network, or nowhere to keep them
-            raise InvalidInput("olivetti", f"the faces could not be fetched ({error}); use a file of your own") from None
+            raise InvalidInput(
+                "olivetti", f"the faces could not be fetched ({error}); use a file of your own", whole=True
+            ) from None
         note = "AT&T Laboratories Cambridge (1992 to 1994), as distributed by scikit-learn."
         return Dataset(bunch.data.T, title=self.title, image_shape=(64, 64), labels=bunch.target, note=note)
 
@@ -93,13 +99,19 @@ class Patches(DatasetSource):
     def arrays(self) -> dict[str, tuple[int, int]]:
         return {"count": (self.size**2, self.count)}
 
+    def picture(self) -> Array:
+        """The whole picture, grey values in [0, 1]."""
+        return grey_picture(self.image)
+
     def load(self) -> Dataset:
         self.check_entries()
-        picture = grey_picture(self.image)
+        picture = self.picture()
         windows = np.lib.stride_tricks.sliding_window_view(picture, (self.size, self.size))
         places = windows.shape[0] * windows.shape[1]
         if self.count > places:
-            raise InvalidInput("count", f"{self.image} has only {places} patches of {self.size} × {self.size}; ask for fewer")
+            raise InvalidInput(
+                "count", f"{self.image} has only {places} patches of {self.size} × {self.size}; ask for fewer", whole=True
+            )
         chosen = np.random.default_rng(self.seed).choice(places, self.count, replace=False)
         patches = windows[np.divmod(chosen, windows.shape[1])].reshape(self.count, -1).T
         if self.remove_mean:
@@ -114,7 +126,8 @@ class Patches(DatasetSource):
 
 def grey_picture(name: str) -> Array:
     """One of IMAGES as grey values in [0, 1]."""
-    from skimage import data
+    with optional():
+        from skimage import data
 
     picture = np.asarray(getattr(data, name)(), dtype=float) / 255
     return picture @ LUMA if picture.ndim == 3 else picture

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from semf_core.common.parameters import InvalidInput, param
 from semf_core.datasets.base import DATASETS, Array, Dataset, DatasetSource
-from semf_core.parameters import InvalidInput, param
 
 NOISE_HELP = "standard deviation of Gaussian noise, which makes some entries negative"
 SEED: dict[str, Any] = {"low": 0, "high": 2**32 - 1, "help": "seed of every random number"}
@@ -37,7 +37,9 @@ class _Codes(DatasetSource):
 
     def _check(self, atoms: int, nonzeros: int) -> None:
         if nonzeros > atoms:
-            raise InvalidInput("nonzeros", f"a sample cannot use {nonzeros} of {atoms} atoms; lower it or raise atoms")
+            raise InvalidInput(
+                "nonzeros", f"a sample cannot use {nonzeros} of {atoms} atoms; lower it or raise atoms", whole=True
+            )
         self.check_entries()
 
 
@@ -234,3 +236,36 @@ class HiddenFactors(DatasetSource):
         blocks = np.repeat(np.eye(3), [4, 4, 2], axis=0)
         data = blocks @ hidden + self.noise * rng.normal(size=(10, self.samples))
         return Dataset(data, title=self.title, parts=blocks, activations=hidden)
+
+
+@DATASETS.register
+@dataclass(frozen=True, eq=False)
+class Rectangle(DatasetSource):
+    """The toy of CSMF's Figure 1: a rectangle that appears whole and without single pieces.
+
+    With additive codes alone the basis must be the pieces, and the whole rectangle needs all of them; where codes may
+    subtract, the whole rectangle with all pieces but one is a basis as small, and the most frequent sample needs one
+    entry. The paper's text describes the six pictures without giving their pixels: here the rectangle is cut into
+    three pieces, and the six samples are the whole, the whole without each piece, and two single pieces.
+    """
+
+    name = "rectangle"
+    title = "Rectangle in pieces"
+    reference = "csmf"
+    summary = "A rectangle that often appears whole: sparse codes need subtraction, which NMF does not have."
+    example: ClassVar[dict[str, Any]] = {"whole": 3}
+
+    whole: int = param("integer", 1, low=1, high=10_000, help="how often the whole rectangle appears")
+
+    def arrays(self) -> dict[str, tuple[int, int]]:
+        return {"samples": (64, self.whole + 5)}
+
+    def load(self) -> Dataset:
+        picture = np.zeros((8, 8, 3))
+        for piece, rows in enumerate((slice(1, 3), slice(3, 5), slice(5, 7))):
+            picture[rows, 1:4, piece] = 1
+        pieces = picture.reshape(64, 3)
+        without = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [1, 0, 0], [0, 1, 0]], dtype=float).T
+        codes = np.hstack([np.ones((3, self.whole)), without])
+        note = "Drawn from the description of CSMF's Figure 1."
+        return Dataset(pieces @ codes, title=self.title, image_shape=(8, 8), parts=pieces, activations=codes, note=note)

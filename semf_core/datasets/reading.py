@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from semf_core.datasets.base import MAX_ENTRIES, Array, check_real, check_two_dimensional
-from semf_core.parameters import InvalidInput, Parametrized, param
+from semf_core.common.parameters import InvalidInput, Parametrized, param
+from semf_core.datasets.axes import Axes
+from semf_core.datasets.base import MAX_ENTRIES, Array, Dataset, check_real, check_two_dimensional
+from semf_core.datasets.preparation import spelled
 
-EXTRAS = ("image_shape", "parts", "activations", "groups", "labels", "label")
+EXTRAS = ("image_shape", "map_shape", "parts", "activations", "groups", "labels", "label", "gnd")
 """Members of an NPZ or MAT file that describe its matrix instead of being it."""
+STACKS = ("auto", "pictures-first", "pictures-last", "bands-first", "bands-last")
+"""What a 3-D array is: pictures (n×h×w or h×w×n), or one picture in many bands (bands×h×w or h×w×bands)."""
+WHAT = ("auto", "names", "axis", "data")
+LARGEST = ""
+"""The member that is asked for if any will do, as before somebody has seen what there is."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +59,15 @@ class Reading(Parametrized):
 
     name = "reading"
 
-    member: str | None = param("text", None, optional=True, help="array of an NPZ or variable of a MAT file")
-    orientation: str = param("choice", "columns", choices=("columns", "rows"), help="whether the columns or the rows are samples")
-    image_shape: tuple[int, ...] | None = param(
+    member: str | None = param("text", None, optional=True, help="which array or table of a file that holds several")
+    orientation: str = param(
+        "choice", "columns", choices=("columns", "rows", "auto"), help="what the samples are; auto: as it looks"
+    )
+    header: str = param("choice", "auto", choices=WHAT, help="what the first line of a table is; auto: as it looks")
+    index: str = param("choice", "auto", choices=WHAT, help="what the first column of numbers in a table is; auto: as it looks")
+    stack: str = param("choice", "auto", choices=STACKS, help="what a 3-D array holds; auto: as its sides suggest")
+    colour: str = param("choice", "grey", choices=("grey", "channels"), help="channels: red, green and blue are kept apart")
+    image_shape: Sequence[int] | None = param(
         "integers", None, low=1, optional=True, help="height and width of a sample that is a picture"
     )
     scaling: str = param(
@@ -62,11 +76,13 @@ class Reading(Parametrized):
         choices=("none", "unit", "max"),
         help="unit: every sample divided by its ℓ2 norm; max: everything divided by the largest absolute value",
     )
+    prepare: str = param("text", "", help="steps done after reading, in their order, as in: crop:first=3,last=90 log1p")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.image_shape is not None and (isinstance(self.image_shape, int) or len(self.image_shape) != 2):
             raise InvalidInput("image_shape", "must be a pair (height, width)")
+        object.__setattr__(self, "prepare", spelled(self.prepare))
 
 
 @dataclass(frozen=True)
@@ -80,27 +96,66 @@ class Raw:
     note: str = ""
     samples_fixed: bool = False
     """True where columns are samples by construction (a stack of pictures)."""
+    axes: Axes = field(default_factory=Axes)
+    """What rows and columns are called, as they stand in the file."""
+    row_labels: Array | None = None
+    """A label for each row of a table, which is of use if rows are samples."""
+    members: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """What else could be read from the file: names and shapes."""
+    member: str | None = None
+    stack: str = "auto"
+    """How a 3-D array was read."""
+    index: str = "auto"
+    """What the first column of numbers, or of dates, was taken for."""
+    header: str = "auto"
+    """What the first line was taken for, where it could be another."""
+    guess: str = "columns"
+    """The samples are probably the columns, or the rows."""
+    question: str = ""
+    """What the guess rests on."""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """A dataset, and how it was found in its file: the reading without any `auto` in its orientation or member."""
+
+    dataset: Dataset
+    reading: Reading
+    members: dict[str, tuple[int, ...]]
+    question: str
+    """What the orientation rests on."""
+    remarks: tuple[str, ...]
+    orientable: bool = True
+    """Rows could be the samples as well as columns."""
 
 
 def check_array(name: str, dtype: np.dtype[Any], shape: Sequence[int], limits: Limits) -> None:
-    """Refuse by its header what is not a matrix of real numbers within the limits."""
+    """Refuse by its header what is neither a matrix nor a stack of matrices of real numbers within the limits."""
     check_real(name, dtype)
-    check_two_dimensional(name, shape)
-    limits.check_entries(name, shape[0], shape[1])
+    check_two_dimensional(name, (shape[0], math.prod(shape[1:])) if len(shape) == 3 else shape)
+    limits.check_entries(name, shape[0], math.prod(shape[1:]))
 
 
-def choose_member(name: str, shapes: dict[str, Sequence[int]], wanted: str | None) -> str:
+def choose_member(name: str, shapes: Mapping[str, Sequence[int]], wanted: str | None) -> str:
     """The member asked for, the one called data or M, or the only matrix; otherwise ask."""
-    if wanted is not None:
+    if wanted is not None and wanted != LARGEST:
         if wanted not in shapes:
             raise InvalidInput(name, f"has no member {shown(wanted)}; choose one of {listed(shapes)}")
         return wanted
-    matrices = [k for k, s in shapes.items() if len(s) == 2 and min(s) > 1 and k not in EXTRAS]
-    for usual in ("data", "M"):
+    matrices = [k for k, s in shapes.items() if len(s) in (2, 3) and min(s) > 1 and k not in EXTRAS]
+    for usual in ("data", "M", "X"):
         if usual in matrices:
             return usual
     if len(matrices) == 1:
         return matrices[0]
+    cubes = [k for k in matrices if len(shapes[k]) == 3]
+    if len(cubes) == 1:  # with maps of the same picture beside it, such as a ground truth
+        sides = tuple(shapes[cubes[0]])
+        if all(tuple(shapes[k]) in (sides[:2], sides[1:]) for k in matrices if k not in cubes):
+            return cubes[0]
+    if matrices and wanted == LARGEST:
+        return max(matrices, key=lambda k: math.prod(shapes[k]))
     if matrices:
         raise InvalidInput(name, f"holds several matrices; name one of {listed(matrices)} as its member")
     # A lone vector or cube is worth its own sentence about its shape, which the caller gives.

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from semf_core.common.parameters import param
+from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.base import DATASETS, Dataset, DatasetSource
-from semf_core.parameters import param
 
 TITLES: dict[str, tuple[str, ...]] = {
     "garden": (
@@ -103,5 +104,11 @@ class Titles(DatasetSource):
         entries = [(index[word], j) for j, (_, found) in enumerate(titles) for word in found if word in index]
         rows, columns = zip(*entries, strict=True)
         counts = sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(terms), len(titles)))
-        note = f"Written for this project. Rows count the terms {', '.join(terms)}."
-        return Dataset(counts.tocsc(), title=self.title, labels=np.array([subject for subject, _ in titles]), note=note)
+        names = Axis("title", names=tuple(title for shelf in TITLES.values() for title in shelf))
+        return Dataset(
+            counts.tocsc(),
+            title=self.title,
+            labels=np.array([subject for subject, _ in titles]),
+            note="Written for this project.",
+            axes=Axes(Axis("term", names=tuple(terms)), names),
+        )

@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import Any
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 
 CONNECT_SECONDS = 20
 VARIABLE = "SEMF_DASK"
@@ -22,7 +22,7 @@ def dask_module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        needed = "needs the package distributed and dask[array]; install them here and on the cluster"
+        needed = 'needs Dask; run pip install "semf-studio[cluster]" here and on the cluster'
         raise InvalidInput(VARIABLE, f"{needed} ({error})") from None
 
 
@@ -33,4 +33,4 @@ def connect(address: str, timeout: float = CONNECT_SECONDS, **options: Any) -> A
         package.comm.resolve_address(address)  # a client of an address that is none cannot be closed
         return package.Client(address, timeout=timeout, set_as_default=False, **options)
     except (OSError, ValueError) as error:
-        raise InvalidInput(VARIABLE, f"no scheduler answers at {address} ({error}); check the address") from None
+        raise InvalidInput(VARIABLE, f"no scheduler answers at {address} ({error})", "check the address", whole=True) from None

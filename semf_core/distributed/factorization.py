@@ -14,18 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.api import DATA_OPTIONS, SEED, checked_dtype, split_options
+from semf_core.common.parameters import InvalidInput
+from semf_core.distributed.block_worker import taken
+from semf_core.distributed.cluster import Cluster, Traffic
 from semf_core.distributed.connection import VARIABLE, cluster_address, connect, dask_module
-from semf_core.distributed.part import taken
 from semf_core.distributed.plans import plan_for
-from semf_core.distributed.solver import BlockADMM, RemoteMatrix, distance_from, slot_of
+from semf_core.distributed.solver import BLOCK_SOLVERS, RemoteMatrix, distance_from, slot_of
 from semf_core.distributed.sources import Block, blocks_of
-from semf_core.distributed.team import Team, Traffic
-from semf_core.parameters import InvalidInput
-from semf_core.problem import ScaleAmbiguityWarning, checked_rank, make_problem, scale_warning
-from semf_core.result import Certificate, Result, certify, told_by, violation
+from semf_core.factorization.api import DATA_OPTIONS, SEED, checked_dtype, split_options
+from semf_core.factorization.ending import ending, finish_of
+from semf_core.factorization.problem import ScaleAmbiguityWarning, checked_rank, make_problem, scale_warning
+from semf_core.factorization.result import Certificate, Result, certify, told_by, violation
 from semf_core.sets import StructureSet, combine, members_of
-from semf_core.solvers import Run
+from semf_core.solvers import DEFAULT, Run
 
 Sets = Sequence[StructureSet] | StructureSet
 
@@ -52,23 +53,63 @@ def factorize_blocks(
     folder: str | Path | None = None,
     seed: int = 0,
     callback: Callable[[Run], object] | None = None,
+    solver: str = DEFAULT.name,
     **options: Any,
 ) -> BlockResult:
-    """min ‖M − UV‖² over U ∈ 𝒳, V ∈ 𝒴 (SeMF eq. 1), with the iterates of `factorize`, on a Dask cluster.
+    """Factorize a matrix in blocks of rows on a Dask cluster, with the iterates of `factorize` (SeMF eq. 1).
 
-    M is a Dask array whose chunks are whole rows, a memory map, or a list of arrays and .npy files that follow
-    one another. Blocks of M, X, U and Λ stay on the workers, one run of blocks each; sums of the size of Y travel.
-    A worker keeps the blocks of M that fit into its memory and reads the others again in every iteration.
+    Blocks of M, X, U and Λ stay on the workers, one run of blocks each; sums of the size of Y travel. A worker keeps
+    the blocks of M that fit into its memory and reads the others again in every iteration. This computer must be able
+    to reach the workers, and a folder must be the same for all.
 
-    `client` is a `distributed.Client`; without one, the cluster that SEMF_DASK names is used, and `folder` must
-    say where U and X go. This computer must be able to reach the workers, and the folder must be the same for all.
-    With a folder the workers also write their state there every `checkpoint_every` iterations, so that a run goes
-    on when a worker is lost; without one it then ends with `WorkerLost`. Other options are those of `factorize`
-    with the solver SeMF, except `mask`, `labels`, `polish`, an X to start from, and start="svd".
+    Parameters
+    ----------
+    M : dask.array, memory map, or list of arrays and .npy files
+        The data; chunks are whole rows, and what a list names follows one another.
+    rank : int
+        Number of components.
+    X, Y : structure set or list of them
+        What U and V must satisfy.
+    client : distributed.Client, optional
+        The cluster; without one, that which SEMF_DASK names, and then `folder` is needed.
+    folder : str or Path, optional
+        Where U and X go. The workers also write their state there every `checkpoint_every` iterations, so that a run
+        goes on when a worker is lost; without a folder it then ends with `WorkerLost`.
+    seed : int
+        Number from which all randomness follows.
+    callback : callable, optional
+        `callback(run)` is called after each iteration and stops the run if it returns True.
+    solver : {'semf-relative', 'semf'}
+        The algorithm.
+    **options
+        Those of `factorize`, except `mask`, `labels`, `polish`, an X to start from, and start="svd". There is no descent
+        at the end, so the iterates are those of `factorize` with descend=False.
+
+    Returns
+    -------
+    BlockResult
+        As `Result`, with U and X as Dask arrays.
+
+    Examples
+    --------
+    >>> from distributed import Client, LocalCluster
+    >>> from semf_core.distributed import factorize_blocks
+    >>> from semf_core.sets import Nonnegative
+    >>> M = np.random.default_rng(0).random((40, 12))
+    >>> with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+    ...     with Client(cluster) as client:
+    ...         result = factorize_blocks([M[:20], M[20:]], 3, X=[Nonnegative()], client=client, max_iter=20)
+    ...         U = result.U.compute()
+    >>> U.shape, result.certificate.feasible
+    ((40, 3), True)
     """
     data = {name: options.pop(name) for name in DATA_OPTIONS if name in options}
     _refuse(data, options)
-    solver, limits = split_options(BlockADMM, options)
+    if solver not in BLOCK_SOLVERS:
+        raise InvalidInput(
+            "solver", f"{solver} does not work on blocks of rows", f"known are {', '.join(BLOCK_SOLVERS)}", whole=True
+        )
+    algorithm, limits = split_options(BLOCK_SOLVERS[solver], options)
     x_set, y_set = (combine(tuple(s)) if not isinstance(s, StructureSet) else s for s in (X, Y))
     blocks, rank = blocks_of(M), checked_rank(rank)
     shape = (sum(b.shape[0] for b in blocks), blocks[0].shape[1])
@@ -77,13 +118,13 @@ def factorize_blocks(
     place = Path(folder).resolve() if folder is not None else None
     if place is not None:
         place.mkdir(parents=True, exist_ok=True)
-    with _direct(client, place) as direct, closing(Team(direct, blocks, rank, dtype, place)) as team:
+    with _direct(client, place) as direct, closing(Cluster(direct, blocks, rank, dtype, place)) as team:
         matrix = RemoteMatrix(team, plan, shape, dtype, rank)
-        problem = make_problem(matrix, rank, x_set, y_set, start=data.get("start_factors"), solver=solver)
+        problem = make_problem(matrix, rank, x_set, y_set, start=data.get("start_factors"), solver=algorithm)
         sentence = scale_warning(x_set, y_set)
         if sentence:
             warnings.warn(sentence, ScaleAmbiguityWarning, stacklevel=2)
-        run = Run(problem, solver, limits, SEED.check(seed))
+        run = Run(problem, algorithm, limits, SEED.check(seed))
         before = replace(team.traffic)
         run.finish(callback)
         traffic = team.traffic.since(before)
@@ -93,9 +134,9 @@ def factorize_blocks(
 def _refuse(data: dict[str, Any], options: dict[str, Any]) -> None:
     for name in ("mask", "labels"):
         if data.get(name) is not None:
-            raise InvalidInput(name, "is not possible on blocks of rows; use factorize")
+            raise InvalidInput(name, "is not possible on blocks of rows", "use factorize")
     if options.get("polish"):
-        raise InvalidInput("polish", "is not possible on blocks of rows; leave it out")
+        raise InvalidInput("polish", "is not possible on blocks of rows", "leave it out")
 
 
 def _working(blocks: Sequence[Block], dtype: str | None) -> np.dtype:
@@ -123,7 +164,7 @@ class _Keeper:
     """Where U and X are put so that they outlive the parts."""
 
     client: Any
-    team: Team
+    team: Cluster
     folder: Path | None
 
     def factors(self, slot: int, columns: int, dtype: np.dtype) -> dict[str, Any]:
@@ -166,12 +207,13 @@ def _result(run: Run, traffic: Traffic, keeper: _Keeper) -> BlockResult:
         Y=Z[:p].copy(),
         certificate=_certificate(run, keeper.team, slot, Z),
         traffic=traffic,
+        ending=ending(finish_of(run, np.ones((1, p)), Z[p:])),
         **keeper.factors(slot, p, run.problem.matrix.dtype),
         **told_by(run),
     )
 
 
-def _certificate(run: Run, team: Team, slot: int, Z: np.ndarray) -> Certificate:
+def _certificate(run: Run, team: Cluster, slot: int, Z: np.ndarray) -> Certificate:
     """As `certify`, where U is measured by the workers."""
     problem, p = run.problem, run.problem.rank
     counts, squares, gaps = zip(*team.ask("facts", slot), strict=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.sets import (
     DisjointSupports,
     FixedColumns,
@@ -79,14 +79,16 @@ def plan_for(x_set: StructureSet, shape: tuple[int, int]) -> Plan:
     """How to project an X of this shape that is cut into blocks of rows; InvalidInput if it cannot be done."""
     members = members_of(x_set)
     if len(members) > 1 and not x_set.exact:
-        raise InvalidInput("X", f"on blocks of rows only closed forms are possible, and this is not one: {x_set.reason}")
+        raise InvalidInput(
+            "X", f"on blocks of rows only closed forms are possible, and this is not one: {x_set.reason}", whole=True
+        )
     if all(_goes_by_rows(s) for s in members):
         return ByRows(members)
     for s in members:
         if not _goes_by_columns(s):
             others = "" if len(members) == 1 else ", or not together with the other sets,"
             message = f"{s.title} ({s.name}){others} cannot be enforced on blocks of rows; possible are {POSSIBLE}"
-            raise InvalidInput("X", message)
+            raise InvalidInput("X", message, whole=True)
     return _by_columns(members, shape)
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
+from semf_core.common.parameters import InvalidInput, param
+from semf_core.distributed.cluster import Cluster
 from semf_core.distributed.columns import Scaled, find_cuts, scale_for
 from semf_core.distributed.plans import ByColumns, Plan
-from semf_core.distributed.team import Team
-from semf_core.matrix import DataMatrix
-from semf_core.parameters import InvalidInput, param
+from semf_core.mathematics.matrix import DataMatrix
 from semf_core.solvers.admm import ADMM
 from semf_core.solvers.base import Array, Problem, State
-from semf_core.solvers.halves import RowSums, Sent
+from semf_core.solvers.half_steps import RowSums, Sent
+from semf_core.solvers.relative import RelativeADMM
+from semf_core.solvers.splitting import Splitting
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,23 @@ class RemoteRows:
 class RemoteMatrix(DataMatrix):
     """M in blocks of rows on the workers: its norm and residuals are sums over them."""
 
-    def __init__(self, team: Team, plan: Plan, shape: tuple[int, int], dtype: np.dtype, rank: int) -> None:
+    def __init__(self, team: Cluster, plan: Plan, shape: tuple[int, int], dtype: np.dtype, rank: int) -> None:
         self.team, self.plan, self.shape, self.dtype, self._rank = team, plan, shape, dtype, rank
         team.use(plan)
         self._free: list[int] = []
         self._made = 0
 
+    @cached_property
+    def _squares(self) -> tuple[float, float]:
+        """‖M‖² and ‖min(M, 0)‖²."""
+        total, negative = (sum(part) for part in zip(*self.team.ask("scan"), strict=True))
+        return float(total), float(negative)
+
     def _norm_squared(self) -> float:
-        return float(sum(self.team.ask("scan")))
+        return self._squares[0]
+
+    def _negative_squared(self) -> float:
+        return self._squares[1]
 
     def residual(self, Xt: Any, Y: Array) -> float:
         return float(np.sqrt(sum(self.team.ask("residual", Xt.slot, Xt.upper, Y.copy()))))
@@ -66,17 +78,20 @@ class RemoteMatrix(DataMatrix):
 
 
 @dataclass(frozen=True, eq=False)
-class BlockADMM(ADMM):
-    """The same steps as ADMM, where those on rows are taken by the workers."""
+class InBlocks(Splitting):
+    """The steps on rows are taken by the workers; a descent on U and V is not among them."""
+
+    own_start: ClassVar[str] = "a random Y: the workers take no X"
+    can_descend: ClassVar[bool] = False
 
     checkpoint_every: int = param("integer", 25, low=1, help="iterations between two states that the workers write to the folder")
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
-        if self.start == "svd":
-            raise InvalidInput("start", "svd is not possible on blocks of rows; use uniform or normal")
+        if self.first.kind == "svd":
+            raise InvalidInput("start", "svd is not possible on blocks of rows", "use uniform or normal", whole=True)
         if problem.start[0] is not None:
-            raise InvalidInput("start_factors", "X cannot be given for blocks of rows; give (None, Y)")
+            raise InvalidInput("start_factors", "X cannot be given for blocks of rows", "give (None, Y)", whole=True)
 
     def _rows_like(self, problem: Problem) -> Any:
         return _matrix(problem).rows()
@@ -89,14 +104,27 @@ class BlockADMM(ADMM):
         if int(state.numbers["since_start"]) % self.checkpoint_every == 0:
             team.checkpoint()
         # The buffer of Y is used again, and a lost worker may have to be told this once more.
-        order = (slot_of(state.W), slot_of(W), Sent(sent.Y.copy(), sent.YYt, sent.alpha, sent.gamma))
+        order = (slot_of(state.W), slot_of(W), sent._replace(Y=sent.Y.copy()))
         if not isinstance(plan, ByColumns):
             return RowSums.total(team.ask("advance", *order))
         scaled = project_columns(team, plan, lambda: team.ask("begin", *order))
         return RowSums.total(team.ask("settle", scaled))
 
 
-def project_columns(team: Team, plan: ByColumns, begin: Callable[[], list[Any]]) -> Scaled | None:
+@dataclass(frozen=True, eq=False)
+class BlockADMM(InBlocks, ADMM):
+    """SeMF as printed, in blocks of rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRelativeADMM(InBlocks, RelativeADMM):
+    """SeMF with penalties relative to the factors, in blocks of rows."""
+
+
+BLOCK_SOLVERS: dict[str, type[InBlocks]] = {cls.name: cls for cls in (BlockRelativeADMM, BlockADMM)}
+
+
+def project_columns(team: Cluster, plan: ByColumns, begin: Callable[[], list[Any]]) -> Scaled | None:
     """Let the parts agree on the thresholds of the columns; returns how they are brought to their length.
 
     `begin` has the parts get ready, and returns their answers.
@@ -109,7 +137,7 @@ def project_columns(team: Team, plan: ByColumns, begin: Callable[[], list[Any]])
     return scale_for(plan, measured) if plan.sized else None
 
 
-def distance_from(team: Team, plan: Plan, slot: int) -> float:
+def distance_from(team: Cluster, plan: Plan, slot: int) -> float:
     """‖U − P(U)‖ for the projection that the plan describes."""
     team.use(plan)
     scaled = project_columns(team, plan, lambda: team.ask("show", slot)) if isinstance(plan, ByColumns) else None
@@ -127,4 +155,3 @@ def _matrix(problem: Problem) -> RemoteMatrix:
 def slot_of(rows: Any) -> int:
     """The number under which the workers have what stands for W."""
     return int(rows.slot)
-

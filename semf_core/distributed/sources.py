@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse import issparse
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.distributed.connection import dask_module
-from semf_core.parameters import InvalidInput
 
 Array = np.ndarray
 BLOCK_BYTES = 1 << 25
@@ -85,7 +85,7 @@ def blocks_of(M: Any) -> list[Block]:
         raise InvalidInput("M", "is empty")
     for i, b in enumerate(blocks):
         if b.shape[1] != blocks[0].shape[1]:
-            raise InvalidInput("M", f"block {i} has {b.shape[1]} columns, but the first one has {blocks[0].shape[1]}")
+            raise InvalidInput("M", f"block {i} has {b.shape[1]} columns, but the first one has {blocks[0].shape[1]}", whole=True)
         if b.dtype.kind not in "fiub":
             raise InvalidInput("M", f"must hold real numbers, not {b.dtype} (block {i})")
     return blocks
@@ -95,13 +95,15 @@ def _of_dask(M: Any) -> list[Block]:
     if M.ndim != 2:
         raise InvalidInput("M", f"must be a matrix (two dimensions), not of shape {M.shape}")
     if np.isnan(np.array(M.shape, float)).any():
-        raise InvalidInput("M", "has chunks of unknown size; call compute_chunk_sizes() first")
+        raise InvalidInput("M", "has chunks of unknown size", "call compute_chunk_sizes() first")
     if len(M.chunks[1]) > 1:
-        raise InvalidInput("M", f"its rows are cut into {len(M.chunks[1])} pieces; rechunk({{1: -1}}) makes blocks of whole rows")
+        raise InvalidInput(
+            "M", f"its rows are cut into {len(M.chunks[1])} pieces", "rechunk({1: -1}) makes blocks of whole rows", whole=True
+        )
     if dask_module("distributed").client.futures_of(M):
-        raise InvalidInput("M", "is already on a cluster; pass the array as it was before persist(): the workers read it")
+        raise InvalidInput("M", "is already on a cluster", "pass the array as it was before persist(): the workers read it")
     if any(isinstance(getattr(task, "value", task), np.memmap) for task in dict(M.__dask_graph__()).values()):
-        raise InvalidInput("M", "is made of a memory map, which would be sent as a whole; pass the memory map itself")
+        raise InvalidInput("M", "is made of a memory map, which would be sent as a whole", "pass the memory map itself")
     blocks = (M.blocks[i] for i in range(M.numblocks[0]))
     return [_graph(dask_module("dask").optimize(block)[0]) for block in blocks]
 
@@ -111,7 +113,7 @@ def _graph(block: Any) -> Block:
         tasks = dask_module("distributed").protocol.pickle.dumps(block)
     except (TypeError, pickle.PicklingError) as error:
         readers = "let the workers open the files themselves, as from_npy_stack, from_zarr or from_delayed do"
-        raise InvalidInput("M", f"its chunks cannot be sent to workers ({error}); {readers}") from None
+        raise InvalidInput("M", f"its chunks cannot be sent to workers ({error})", readers, whole=True) from None
     if len(tasks) > block.nbytes / 2:  # the numbers themselves are in there, in memory
         return _in_memory(np.asarray(block.compute(scheduler="synchronous")))
     return GraphBlock((int(block.shape[0]), int(block.shape[1])), block.dtype, tasks)
@@ -133,16 +135,18 @@ def _of_map(M: np.memmap) -> Iterator[Block]:
 
 def _given(number: int, block: Any) -> Block:
     if issparse(block):
-        raise InvalidInput("M", f"block {number} is sparse; pass block.toarray(), or the whole matrix to factorize")
+        raise InvalidInput("M", f"block {number} is sparse", "pass block.toarray(), or the whole matrix to factorize", whole=True)
     if not isinstance(block, str | Path):
         array = np.asarray(block)
     else:
         try:
             array = np.load(block, mmap_mode="r")
         except (OSError, ValueError) as error:
-            raise InvalidInput("M", f"block {number}: {block} is not a .npy file that can be read ({error})") from None
+            raise InvalidInput(
+                "M", f"block {number}: {block} is not a .npy file that can be read ({error})", whole=True
+            ) from None
     if array.ndim != 2:
-        raise InvalidInput("M", f"block {number} must be a matrix (two dimensions), not of shape {array.shape}")
+        raise InvalidInput("M", f"block {number} must be a matrix (two dimensions), not of shape {array.shape}", whole=True)
     if not isinstance(array, np.memmap):
         return _in_memory(array)
     order: Literal["C", "F"] = "C" if array.flags.c_contiguous else "F"

@@ -8,8 +8,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from semf_core.datasets import Dataset
-from semf_core.exports.story import Story, gather
-from semf_core.pictures import GAP, HALF, palette
+from semf_core.drawing.pictures import GAP, HALF, palette
+from semf_core.exports.story import Story, from_run
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import FactorFrame
 
@@ -32,17 +32,15 @@ COLOURS = palette("light")[:-3] + b"\xff\xff\xff"
 
 def gif(folder: RunFolder, dataset: Dataset | None) -> bytes:
     """An endless animated GIF; the result is held for a while."""
-    frames, durations = _animation(gather(folder, dataset))
+    frames, durations = _animation(from_run(folder, dataset))
     file = io.BytesIO()
-    frames[0].save(
-        file, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False, disposal=1
-    )
+    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False, disposal=1)
     return file.getvalue()
 
 
 def webp(folder: RunFolder, dataset: Dataset | None) -> bytes:
     """The same as lossless WebP."""
-    frames, durations = _animation(gather(folder, dataset))
+    frames, durations = _animation(from_run(folder, dataset))
     coloured = [frame.convert("RGB") for frame in frames]
     file = io.BytesIO()
     options = {"lossless": True, "quality": 20, "method": 1}
@@ -72,7 +70,7 @@ def _drawn(story: Story, frame: FactorFrame, word: str) -> Array:
     words = f"iteration {frame.iteration:,}" if word == "iteration" else f"{word}, iteration {frame.iteration:,}"
     error = story.error_at(frame.iteration) if word == "iteration" else story.final_error
     canvas[:HEAD] = _head(words, "" if error is None else f"error {100 * error:.3g} %", width)
-    done = frame.iteration / max(1, len(story.rows))
+    done = frame.iteration / max(1, story.iterations)
     canvas[HEAD - BAR : HEAD, : round(width * min(1.0, done))] = BAR_ENTRY
     return canvas
 

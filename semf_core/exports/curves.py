@@ -1,9 +1,14 @@
-"""What the charts of a run show: panels, lines, colours, and signs for cases and events. One place for report and figures."""
+"""What the charts of a run show: panels, lines, colours, and signs for cases and events.
+
+The one description that the live view, the report, the figures and the slides are drawn from.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import asdict, dataclass, replace
 
+from semf_core.glossary import word
 from semf_core.solvers.base import Case
 
 # Okabe and Ito's colours, told apart with every common colour blindness; a little lighter on dark ground.
@@ -25,7 +30,20 @@ COLOURS = {
         "vermilion": "#FF8A4C",
     },
 }
-EVENT_WORDS = {"kick": "Kick", "restart": "New start", "edit": "Change", "polish": "Polish", "fork": "Fork"}
+SERIES_COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F6000", "#6A3D9A",
+    "#444444", "#B2182B", "#1B7837", "#8C510A",
+)  # fmt: skip
+"""For any number of runs or series in one chart: Okabe and Ito's, then others of unlike lightness."""
+EVENT_WORDS = {
+    "kick": "Kick",
+    "descent": "Descent",
+    "restart": "New start",
+    "edit": "Change",
+    "polish": "Polish",
+    "fork": "Start from given factors",
+    "unlisted": "Remark",
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +54,13 @@ class Line:
     label: str
     colour: str
     dash: str = "solid"
+    main: bool = False
+    """The one that counts, drawn wider."""
+
+    @property
+    def help(self) -> str:
+        """What it is, as the glossary says it."""
+        return word(self.column).short
 
 
 @dataclass(frozen=True)
@@ -54,7 +79,14 @@ class Sign:
 
     glyph: str
     marker: str
+    """In matplotlib."""
+    symbol: str
+    """In plotly."""
+    equation: int
+    """The condition of Algorithm 2 that decides it."""
     column: str = "alpha"
+    quiet: bool = False
+    """Nothing changes: only shown where every iteration is."""
 
 
 RESIDUALS = Panel(
@@ -63,26 +95,28 @@ RESIDUALS = Panel(
     "units of M",
     (
         Line("residual_xy", "‖M−XY‖, free", "sky", "dotted"),
-        Line("residual_uv", "‖M−UV‖, feasible", "blue"),
+        Line("residual_uv", "‖M−UV‖, feasible", "blue", main=True),
     ),
 )
-PENALTIES = Panel(
-    "penalties", "Penalties α and β", "", (Line("alpha", "α", "orange"), Line("beta", "β", "purple", "dashed"))
-)
+PENALTIES = Panel("penalties", "Penalties α and β", "", (Line("alpha", "α", "orange"), Line("beta", "β", "purple", "dashed")))
 GAPS = Panel(
     "gaps",
     "Feasibility gap",
     "units of the factors",
     (Line("gap_x", "‖X−U‖", "green"), Line("gap_y", "‖Y−V‖", "vermilion", "dashed")),
 )
-SIGNS: dict[int, Sign] = {
-    Case.NEAR_FEASIBLE: Sign("▼", "v"),
-    Case.X_STALLED: Sign("▲", "^"),
-    Case.Y_STALLED: Sign("△", "^", "beta"),
-    Case.BOTH_STALLED: Sign("◆", "D"),
-    Case.FIDELITY_STALLED: Sign("■", "s"),
-    Case.BOTH_IMPROVE: Sign("★", "*"),
+CURVES = tuple(line.column for panel in (RESIDUALS, PENALTIES, GAPS) for line in panel.lines)
+"""The columns that are drawn, in the order in which viewers get them."""
+ALL_SIGNS: dict[int, Sign] = {
+    Case.SKIP: Sign("○", "o", "circle-open", 10, quiet=True),
+    Case.NEAR_FEASIBLE: Sign("▼", "v", "triangle-down", 11),
+    Case.X_STALLED: Sign("▲", "^", "triangle-up", 12),
+    Case.Y_STALLED: Sign("△", "^", "triangle-up-open", 12, "beta"),
+    Case.BOTH_STALLED: Sign("◆", "D", "diamond", 12),
+    Case.FIDELITY_STALLED: Sign("■", "s", "square", 13),
+    Case.BOTH_IMPROVE: Sign("★", "*", "star", 13),
 }
+SIGNS = {case: sign for case, sign in ALL_SIGNS.items() if not sign.quiet}
 """Decisions that change a penalty."""
 
 
@@ -90,4 +124,15 @@ def panels(splits: bool) -> tuple[Panel, ...]:
     """The panels of a run; without X and Y only the residual is left."""
     if splits:
         return RESIDUALS, PENALTIES, GAPS
-    return (replace(RESIDUALS, lines=(Line("residual_uv", "‖M−UV‖", "blue"),)),)
+    return (replace(RESIDUALS, lines=(Line("residual_uv", "‖M−UV‖", "blue", main=True),)),)
+
+
+def script() -> str:
+    """The same as a module for browsers; assets/live/curves.js takes it from there."""
+    told = {
+        "COLOURS": COLOURS,
+        "PANELS": [asdict(panel) for panel in panels(True)],
+        "SIGNS": {int(case): asdict(sign) for case, sign in ALL_SIGNS.items()},
+        "EVENTS": EVENT_WORDS,
+    }
+    return "".join(f"export const {name} = {json.dumps(value, ensure_ascii=False)};\n" for name, value in told.items())

@@ -13,15 +13,15 @@ import scipy
 from markupsafe import Markup
 
 import semf_core
-from semf_core import metrics
+from semf_core.common.parameters import Parametrized, params_of
+from semf_core.common.spelling import number
 from semf_core.exports.mathml import condition
 from semf_core.exports.story import RESIDUAL, Story
-from semf_core.parameters import Parametrized, params_of
-from semf_core.result import FEASIBLE
-from semf_core.scores import truth_words
+from semf_core.factorization.result import FEASIBLE
+from semf_core.factorization.scores import truth_words
+from semf_core.glossary import word
+from semf_core.mathematics import metrics
 from semf_core.sets import StructureSet, members_of
-
-SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -33,25 +33,16 @@ class Fact:
     note: str = ""
 
 
-def number(value: float) -> str:
-    """A number in at most four digits; a dash where there is none."""
-    if math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    digits, _, exponent = f"{value:.4g}".partition("e")
-    return digits.replace("-", "−") + (f"·10{str(int(exponent)).translate(SUPERSCRIPT)}" if exponent else "")
-
-
 def badges(story: Story) -> list[dict[str, Any]]:
     """The headline: error, truth, feasibility."""
-    shown = [{"text": f"{len(story.rows):,} iterations", "done": False}]
+    shown: list[dict[str, Any]] = [{"text": f"{story.iterations:,} iterations", "done": False, "word": "iterations"}]
     if story.result is None:
         return [*shown, {"text": "not finished", "done": False}]
-    shown.append({"text": f"relative error {number(story.result.relative_error)}", "done": False})
+    shown.append({"text": f"relative error {number(story.result.relative_error)}", "done": False, "word": "relative_error"})
     shown += truth_words(story.truth)
     feasible = story.result.certificate.feasible
-    return [*shown, {"text": "feasible" if feasible else "not feasible", "done": feasible}]
+    shown.append({"text": "feasible" if feasible else "not feasible", "done": feasible, "word": "feasible"})
+    return [badge | {"help": word(badge["word"]).short} for badge in shown]
 
 
 def outcome(story: Story) -> list[Fact]:
@@ -72,7 +63,7 @@ def outcome(story: Story) -> list[Fact]:
         Fact("Nonzeros of V", f"{100 * _filled(result.V):.3g} %", _spread(result.certificate.nonzeros_v, "sample")),
         Fact("Sparseness of U", number(float(metrics.hoyer_sparseness(result.U).mean())), "Hoyer's, mean over columns"),
         Fact("Overlap of U", number(metrics.overlap(result.U)), "average overlapping degree of its columns"),
-        Fact("Iterations", f"{result.iterations:,}", f"ended: {result.stop_reason}"),
+        Fact("Iterations", f"{result.iterations:,}", result.ending.text),
         Fact("Starts", f"{result.starts:,}"),
         Fact("Time", f"{number(result.seconds)} s", _rate(result.iterations, result.seconds)),
     ]
@@ -118,9 +109,7 @@ def certificate(story: Story) -> list[Certified]:
     if [(v.factor, v.constraint) for v in measured] != [(factor, s.name) for factor, s in bound]:
         return []
     return [
-        Certified(
-            factor, s.title or s.name, condition(factor, s), number(v.value), number(v.relative), v.relative <= FEASIBLE
-        )
+        Certified(factor, s.title or s.name, condition(factor, s), number(v.value), number(v.relative), v.relative <= FEASIBLE)
         for (factor, s), v in zip(bound, measured, strict=True)
     ]
 
@@ -129,7 +118,7 @@ def data(story: Story) -> list[Fact]:
     """The data, as far as it is known."""
     source = story.spec.dataset
     facts = [Fact("Source", type(source).title or source.name, type(source).summary)]
-    given = [f"{k} = {v}" for k, v in source.to_dict().items() if k != "name"]
+    given = [f"{k} = {v}" for k, v in source.to_dict().items() if k not in ("name", "id")]
     if given:
         facts.append(Fact("Made with", ", ".join(given)))
     dataset = story.dataset

@@ -15,16 +15,18 @@ from matplotlib.colors import FuncNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from semf_core.common.parameters import InvalidInput
+from semf_core.drawing.pictures import HALF, Picture, heat_map, palette
 from semf_core.exports.curves import COLOURS, SIGNS, Panel, panels
 from semf_core.exports.story import Story
-from semf_core.parameters import InvalidInput
-from semf_core.pictures import HALF, Picture, heat_map, palette
 from semf_core.solvers import COLUMNS
 from semf_core.solvers.penalties import CASE_WORDS
 
 INK = COLOURS["light"]
 DPI = 160
 WIDTH, HEIGHT = 7.0, 4.2
+MOST_CURVES, MOST_NAMES = 12, 60
+"""Rows of V that are drawn as curves, and components whose names stand beside the heat map."""
 MOST_LINES = 60
 """Vertical lines for events at most."""
 STYLE: dict[Any, Any] = {"svg.hashsalt": "semf", "svg.fonttype": "path", "font.size": 10, "axes.grid": True, "grid.alpha": 0.25}
@@ -40,7 +42,7 @@ def names(splits: bool) -> tuple[str, ...]:
 def draw(story: Story, name: str, form: str) -> bytes:
     """One figure as "png" or "svg"; the same run gives the same bytes."""
     if name not in names(story.splits):
-        raise InvalidInput("figure", f"there is no {name} of this run: its algorithm does not split its factors")
+        raise InvalidInput("figure", f"there is no {name} of this run: its algorithm does not split its factors", whole=True)
     with MATPLOTLIB, matplotlib.rc_context(STYLE):
         figure = _FIGURES[name](story) if name in _FIGURES else _curves(story, _panel(story, name))
         file = io.BytesIO()
@@ -64,7 +66,7 @@ def _titled(axes: Axes, story: Story, title: str) -> None:
 def _curves(story: Story, panel: Panel) -> Figure:
     figure = Figure(figsize=(WIDTH, HEIGHT))
     axes = figure.subplots()
-    x = np.arange(1, len(story.rows) + 1)
+    x = story.numbers
     positive = False
     for line in panel.lines:
         y = story.rows[:, COLUMNS.index(line.column)]
@@ -97,7 +99,7 @@ def _cases(story: Story, axes: Axes) -> None:
             colour = INK["orange" if sign.column == "alpha" else "purple"]
             y = story.rows[at, COLUMNS.index(sign.column)]
             face = colour if sign.column == "alpha" else "none"
-            axes.plot(at + 1, y, sign.marker, color=colour, markerfacecolor=face, markersize=5, label=CASE_WORDS[case])
+            axes.plot(story.numbers[at], y, sign.marker, color=colour, markerfacecolor=face, markersize=5, label=CASE_WORDS[case])
 
 
 # -- pictures ----------------------------------------------------------------------------------
@@ -109,20 +111,49 @@ def _basis(story: Story) -> Figure:
     axes = figure.axes[0]
     for column, left, top, _, _ in picture.tiles:
         corner = (left * picture.width / 100 - 0.5, top * picture.height / 100 - 0.5)
-        axes.annotate(str(column + 1), corner, xytext=(1, -1), textcoords="offset points", fontsize=6, va="top", color="#52606d")
+        axes.annotate(
+            _label(story, column), corner, xytext=(1, -1), textcoords="offset points", fontsize=6, va="top", color="#52606d"
+        )
     axes.set_axis_off()
     return figure
 
 
+def _label(story: Story, column: int) -> str:
+    """The number of a component, and its name where somebody has given it one."""
+    typed = story.typed_names[column] if column < len(story.typed_names) else ""
+    return f"{column + 1} {typed}".strip().replace("$", r"\$")
+
+
 def _coefficients(story: Story) -> Figure:
+    if story.axes.columns.ordered and len(story.final.V) <= MOST_CURVES:
+        return _rows_over_axis(story)
     picture = heat_map(story.final.V)
     figure = _pictured(story, picture, "Coefficients V" + _where(story), picture.high, "coefficient")
     axes = figure.axes[0]
     p, n = story.final.V.shape
-    axes.set(aspect="auto", xlabel="sample", ylabel="component")
+    axes.set(aspect="auto", xlabel=(story.axes.columns.heading or "sample").replace("$", r"\$"), ylabel="component")
     axes.images[0].set_extent((0.5, n + 0.5, p + 0.5, 0.5))
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    if any(story.typed_names) and p <= MOST_NAMES:
+        axes.set_yticks(np.arange(1, p + 1), [_label(story, k) for k in range(p)], fontsize=7)
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=False)
+    return figure
+
+
+def _rows_over_axis(story: Story) -> Figure:
+    """The rows of V as curves over the axis of the samples, one below the other."""
+    axis, V = story.axes.columns, story.final.V
+    assert axis.values is not None
+    places = axis.values.astype("datetime64[s]") if axis.calendar else axis.values
+    figure = Figure(figsize=(WIDTH, 1.2 + 0.8 * len(V)), layout="constrained")
+    every = figure.subplots(len(V), 1, sharex=True, squeeze=False)[:, 0]
+    for k, axes in enumerate(every):
+        axes.plot(places, V[k], color=INK["blue"], linewidth=1.2)
+        axes.set_ylabel(_label(story, k), rotation=0, ha="right", va="center", fontsize=8)
+        axes.margins(x=0.01)
+    every[-1].set_xlabel(axis.heading.replace("$", r"\$"))
+    _titled(every[0], story, "Coefficients V" + _where(story))
     return figure
 
 

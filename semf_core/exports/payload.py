@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from semf_core import pictures
+from semf_core.common.spelling import number
+from semf_core.drawing import pictures
+from semf_core.drawing.downsample import decisions, stretch_ends, stride_for
+from semf_core.drawing.pictures import Picture
 from semf_core.exports.curves import EVENT_WORDS, SIGNS, panels
-from semf_core.exports.facts import number
 from semf_core.exports.story import Story, plain
-from semf_core.pictures import Picture
+from semf_core.factorization.scores import truth_scores, truth_words
 from semf_core.runs.frames import FactorFrame
-from semf_core.scores import truth_scores, truth_words
 from semf_core.solvers import COLUMNS
 from semf_core.solvers.penalties import CASE_WORDS
-from semf_core.thinning import decisions, stride_for
 
 Array = np.ndarray
 MOST_POINTS = 4000
@@ -34,9 +34,9 @@ PALETTE_FROM, PALETTE_TO = 33, 33 + 12 + 768
 """Where the PLTE chunk stands: after the signature (8) and IHDR (25); 12 bytes frame its 768."""
 
 
-def payload(story: Story) -> dict[str, Any]:
-    """Everything the script needs."""
-    frames = frames_of(story)
+def payload(story: Story, characters: int | None = None) -> dict[str, Any]:
+    """Everything the script needs; pictures of all frames take at most so many characters."""
+    frames = frames_of(story, PICTURE_CHARACTERS if characters is None else characters)
     samples = samples_of(story) if frames else None
     return {
         "rank": story.spec.rank,
@@ -57,15 +57,12 @@ def _curves(story: Story) -> dict[str, Any]:
     if not len(rows):
         return {"panels": []}
     shown = panels(story.splits)
-    stride = stride_for(len(rows), MOST_POINTS)
-    ends = np.minimum(np.arange(stride, len(rows) + stride, stride), len(rows)) - 1
-    cases = np.zeros(len(ends) * stride)
-    cases[: len(rows)] = rows[:, COLUMNS.index("case")]
-    decided = decisions(cases, stride)
+    ends = stretch_ends(story.numbers, stride_for(story.iterations, MOST_POINTS))
+    decided = decisions(rows[:, COLUMNS.index("case")], ends)
     columns = [line.column for panel in shown for line in panel.lines]
     return {
         "panels": [asdict(panel) | {"description": describe(story, panel.name)} for panel in shown],
-        "x": _packed((ends + 1).astype("<u4")),
+        "x": _packed(story.numbers[ends].astype("<u4")),
         "curves": {name: _packed(rows[ends, COLUMNS.index(name)].astype("<f4")) for name in columns},
         "cases": [[int(i), int(decided[i])] for i in np.flatnonzero(decided > 1)] if story.splits else [],
         "signs": {case: asdict(sign) for case, sign in SIGNS.items()},
@@ -80,7 +77,7 @@ def describe(story: Story, name: str) -> str:
     for line in panel.lines:
         column = story.rows[:, COLUMNS.index(line.column)]
         ends.append(f"{line.label} from {column[0]:.3g} to {column[-1]:.3g}")
-    return f"{panel.title} over {len(story.rows):,} iterations: {'; '.join(ends)}."
+    return f"{panel.title} over {story.iterations:,} iterations: {'; '.join(ends)}."
 
 
 def _packed(array: Array) -> str:
@@ -90,13 +87,13 @@ def _packed(array: Array) -> str:
 # -- pictures ----------------------------------------------------------------------------------
 
 
-def frames_of(story: Story) -> list[dict[str, Any]]:
+def frames_of(story: Story, characters: int) -> list[dict[str, Any]]:
     """The recorded frames and the result, each with its words and pictures; empty if nothing is recorded."""
     if story.result is None and not story.keyframes:
         return []
     last = _pictures(story, story.final)
     size = max(_characters(last), *(_characters(_pictures(story, frame)) for frame in story.frames(2)), 1)
-    most = max(FEWEST_FRAMES, min(MOST_FRAMES, PICTURE_CHARACTERS // size))
+    most = max(FEWEST_FRAMES, min(MOST_FRAMES, characters // size))
     frames = [_frame(story, frame, "") for frame in story.frames(most)]
     if story.result is None and frames and frames[-1]["at"] == story.final.iteration:
         frames.pop()
@@ -125,7 +122,7 @@ def samples_of(story: Story) -> Picture | None:
     if story.dataset is None:
         return None
     chosen = pictures.default_samples(story.dataset.shape[1])
-    return pictures.samples(story.dataset.data, story.final.U, story.final.V, chosen, story.dataset.image_shape)
+    return pictures.samples(story.dataset.data, story.final.U, story.final.V, chosen, story.column_shape)
 
 
 def _characters(drawn: dict[str, tuple[str, str]]) -> int:
@@ -146,5 +143,3 @@ def _palette(theme: str) -> str:
 
 def _base64_length(count: int) -> int:
     return count // 3 * 4
-
-

@@ -1,66 +1,42 @@
-"""A run as one HTML file that needs nothing else: no network, no server, no other file.
-
-Every text goes through the template's escaping; the numbers are JSON that cannot end its script element; and a
-content security policy allows only this file's own script and style, by their hashes, and no connection at all.
-"""
+"""A run as one HTML file that needs nothing else (see document.py)."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from semf_core.codegen import python_code, readable_json
 from semf_core.datasets import Dataset
+from semf_core.drawing.components import components_html, has_view
 from semf_core.exports import facts
-from semf_core.exports.curves import COLOURS, EVENT_WORDS, SIGNS, panels
+from semf_core.exports.curves import EVENT_WORDS
+from semf_core.exports.document import document
 from semf_core.exports.mathml import mathml, own_structure, set_formula
-from semf_core.exports.payload import MOST_EVENTS, payload, samples_of
-from semf_core.exports.story import Story, gather
-from semf_core.pictures import RAMPS, default_samples, heat_map
-from semf_core.references import bibliography
+from semf_core.exports.payload import MOST_EVENTS
+from semf_core.exports.run_view import run_view
+from semf_core.exports.story import Story, from_run
+from semf_core.model.codegen import python_code, readable_json
+from semf_core.model.references import bibliography
 from semf_core.runs.folder import RunFolder
-from semf_core.solvers import COLUMNS
-from semf_core.solvers.penalties import CASE_WORDS
 
 
 def html(folder: RunFolder, dataset: Dataset | None) -> bytes:
     """The report of a run."""
-    story = gather(folder, dataset)
-    style, script = _style(), _script()
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    page = _environment().get_template("report.html").render(policy=policy, style=style, script=script, **_content(story))
-    return page.encode()
+    scripts = ("charts.js", "player.js", "report.js")
+    return document("report.html", scripts, ("report.css",), _content(from_run(folder, dataset)))
 
 
 def _content(story: Story) -> dict[str, Any]:
-    spec, sent = story.spec, payload(story)
-    frames = sent["frames"]
+    spec, run = story.spec, run_view(story)
     return {
+        "run": run,
         "title": story.title,
         "watch": spec.watch,
         "tags": story.tags,
         "note": story.note,
         "day": facts.day(story),
         "badges": facts.badges(story),
-        "payload": sent,
-        "frames": frames,
-        "curves": [line for panel in panels(story.splits) for line in panel.lines] if len(story.rows) else [],
-        "cases": _cases(story),
-        "basis": story.basis(story.final.U) if frames else None,
-        "coefficients": heat_map(story.final.V) if frames else None,
-        "samples": samples_of(story) if frames else None,
-        "chosen": [s + 1 for s in default_samples(story.dataset.shape[1])] if story.dataset is not None else [],
-        "strips": story.image_shape is None,
-        "grouped": story.groups is not None and story.image_shape is not None,
+        "components": _components(story) if run["frames"] else "",
         "splits": story.splits,
         "without_data": story.dataset is None,
         "problem": mathml(spec.solver.objective(), display=True),
@@ -84,6 +60,13 @@ def _content(story: Story) -> dict[str, Any]:
     }
 
 
+def _components(story: Story) -> Markup:
+    """Curves, maps or ranked lists of the components, where names or axes are known; every text in it is escaped."""
+    if not has_view(story.axes) and not story.typed_names:
+        return Markup("")
+    return Markup(components_html(story.final.U, story.final.V, story.axes, story.image_shape, story.component_names))
+
+
 def _sets(story: Story) -> list[tuple[str, Markup, facts.Fact | None]]:
     """The sets of the model with what is known of their projection, or those that the algorithm keeps to by itself."""
     if story.sets is None:
@@ -91,42 +74,3 @@ def _sets(story: Story) -> list[tuple[str, Markup, facts.Fact | None]]:
     if not story.spec.solver.takes_sets:
         return [(name, own_structure(name, whole), None) for name, whole in zip("UV", story.sets, strict=True)]
     return [(name, set_formula(name, whole), facts.exactness(whole)) for name, whole in zip("XY", story.sets, strict=True)]
-
-
-def _cases(story: Story) -> list[tuple[str, str]]:
-    """Signs and words of the decisions that changed a penalty in this run."""
-    met = set(story.rows[:, COLUMNS.index("case")].astype(int).tolist()) if story.splits else set()
-    return [(sign.glyph, CASE_WORDS[case]) for case, sign in SIGNS.items() if case in met]
-
-
-@cache
-def _environment() -> Environment:
-    made = Environment(loader=PackageLoader("semf_core.exports", "page"), autoescape=True, undefined=StrictUndefined)
-    made.filters["number"] = facts.number
-    return made
-
-
-@cache
-def _script() -> str:
-    return "\n" + "\n".join(_file(name) for name in ("charts.js", "report.js"))
-
-
-@cache
-def _style() -> str:
-    """The sheet, after the colours of curves and pictures in both themes."""
-    light, dark = (_variables(theme) for theme in ("light", "dark"))
-    dark_only = f"@media (prefers-color-scheme: dark) {{ @media not print {{ :root {{ {dark} }} }} }}"
-    return f"\n:root {{ {light} }}\n{dark_only}\n{_file('report.css')}"
-
-
-def _variables(theme: str) -> str:
-    ramps = {f"{name}-ramp": ", ".join(f"rgb{stop}" for stop in stops) for name, stops in RAMPS[theme].items()}
-    return " ".join(f"--{name}: {value};" for name, value in {**COLOURS[theme], **ramps}.items())
-
-
-def _file(name: str) -> str:
-    return (resources.files("semf_core.exports") / "page" / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from semf_core import metrics, pictures
-from semf_core.datasets import Dataset
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets import Axes, Dataset
+from semf_core.datasets.axes import component_names
+from semf_core.drawing import pictures
+from semf_core.drawing.overview import column_shape
+from semf_core.factorization.result import Result
+from semf_core.factorization.scores import model_groups
+from semf_core.mathematics import metrics
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput
-from semf_core.result import Result
 from semf_core.runs.files import read_json
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import FactorFrame
 from semf_core.runs.outcome import final_frame, read_outcome
-from semf_core.scores import model_groups
+from semf_core.runs.uploads import public_source, read_axes
 from semf_core.sets import StructureSet
 from semf_core.solvers import COLUMNS, Event
 
@@ -42,12 +46,22 @@ class Story:
     created: float | None
     image_shape: tuple[int, int] | None
     """Height and width of a sample that is a picture."""
+    axes: Axes
+    """What rows and columns are called."""
+    typed_names: tuple[str, ...]
+    """What somebody has called the components."""
     rows: Array
+    numbers: Array
+    """The iterations that the rows are of."""
     events: tuple[Event, ...]
     keyframes: tuple[int, ...]
     result: Result | None
     """None while the run goes on."""
     truth: dict[str, Any]
+
+    @property
+    def iterations(self) -> int:
+        return int(self.numbers[-1]) if len(self.numbers) else 0
 
     @property
     def splits(self) -> bool:
@@ -66,7 +80,11 @@ class Story:
         return None
 
     @cached_property
-    def groups(self) -> tuple[tuple[int, ...], ...] | None:
+    def component_names(self) -> list[str]:
+        return component_names(self.typed_names, self.spec.rank)
+
+    @cached_property
+    def groups(self) -> Sequence[Sequence[int]] | None:
         return model_groups(self.spec.y_set)
 
     @cached_property
@@ -95,26 +113,32 @@ class Story:
             if frame.iteration or frame.U.any():
                 yield frame
 
+    @cached_property
+    def column_shape(self) -> pictures.Shape:
+        return column_shape(self.image_shape, self.axes)
+
     def basis(self, U: Array, theme: str = "light") -> pictures.Picture:
         """The columns of U as images, in the groups of the model."""
-        return pictures.basis(U, self.image_shape, self.groups, theme)
+        return pictures.basis(U, self.column_shape, self.groups, theme)
 
     def error_at(self, iteration: int) -> float | None:
         """‖M−UV‖/‖M‖ after an iteration."""
-        if not self.norm or not 0 < iteration <= len(self.rows):
+        if not self.norm or not 0 < iteration <= self.iterations:
             return None
-        return _finite(float(self.rows[iteration - 1, RESIDUAL]) / self.norm)
+        row = int(np.searchsorted(self.numbers, iteration))  # the one that stands for it
+        return _finite(float(self.rows[row, RESIDUAL]) / self.norm)
 
     @property
     def final_error(self) -> float | None:
         """‖M−UV‖/‖M‖ of the final factors."""
-        return self.error_at(len(self.rows)) if self.result is None else _finite(self.result.relative_error)
+        return self.error_at(self.iterations) if self.result is None else _finite(self.result.relative_error)
 
 
-def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
+def from_run(folder: RunFolder, dataset: Dataset | None = None) -> Story:
     """Read a run's folder."""
     events = tuple(folder.events())
     spec = folder.spec(sum(e.kind == "edit" for e in events))
+    spec = replace(spec, dataset=public_source(spec.dataset))  # whatever is made of this is handed on
     written = ("title", "tags", "note", "created", "image_shape")
     known = _written(folder.meta, ("title", "created")) | _written(folder.about, written)
     result = read_outcome(folder) if folder.result.exists() else None
@@ -122,7 +146,7 @@ def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
     if dataset is not None and result is not None and dataset.shape != (len(result.U), result.V.shape[1]):
         raise InvalidInput("dataset", f"is {dataset.shape[0]}×{dataset.shape[1]}, which does not fit the factors of this run")
     title = plain(str(known.get("title") or spec.title)) or "Factorization"
-    created, sides = known.get("created"), known.get("image_shape")
+    created, sides, recorded = known.get("created"), known.get("image_shape"), folder.history()
     return Story(
         folder=folder,
         dataset=dataset,
@@ -132,7 +156,10 @@ def gather(folder: RunFolder, dataset: Dataset | None = None) -> Story:
         note=str(known.get("note", "")),
         created=float(created) if isinstance(created, int | float) else None,
         image_shape=dataset.image_shape if dataset is not None else tuple(sides) if sides else None,
-        rows=folder.rows(),
+        axes=dataset.axes if dataset is not None else _axes(folder, result),
+        typed_names=folder.component_names(),
+        rows=recorded.values,
+        numbers=recorded.iterations,
         events=events,
         keyframes=tuple(folder.keyframes()),
         result=result,
@@ -144,6 +171,12 @@ def _written(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
     """Some values of a JSON file that may not be there."""
     stored = read_json(path) if path.exists() else {}
     return {name: stored[name] for name in names if name in stored}
+
+
+def _axes(folder: RunFolder, result: Result | None) -> Axes:
+    """The names that came with a snapshot whose data is not here."""
+    frame: Any = folder.frame() if result is None and folder.keyframes() else result
+    return Axes() if frame is None else read_axes(folder.path, (len(frame.U), frame.V.shape[1]))
 
 
 def _finite(value: float) -> float | None:

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from semf_core.datasets import Dataset
 from semf_core.exports.curves import COLOURS
-from semf_core.exports.story import RESIDUAL, gather
+from semf_core.exports.story import RESIDUAL, from_run
 from semf_core.runs.folder import RunFolder
 
 SIZE = (320, 200)
@@ -22,8 +22,21 @@ FINE = 4
 
 
 def thumbnail(folder: RunFolder, dataset: Dataset | None) -> bytes:
-    """A PNG of 320×200 pixels."""
-    story = gather(folder, dataset)
+    """A small picture of a run, for lists.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        The run.
+    dataset : Dataset, optional
+        Its data, if it is there.
+
+    Returns
+    -------
+    bytes
+        A PNG of 320×200 pixels.
+    """
+    story = from_run(folder, dataset)
     width, height = SIZE
     canvas = Image.new("RGBA", SIZE, (*GROUND, 255))
     curve = story.rows[:, RESIDUAL]

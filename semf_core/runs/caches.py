@@ -1,33 +1,125 @@
-"""A small memory of what was asked for last."""
+"""LRU caches that share one budget of bytes: what all of them hold together is bounded, whoever fills them."""
 
 from __future__ import annotations
 
+import itertools
+import sys
 import threading
+import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from semf_core.common.server_limits import server_limits
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+MB = 1 << 20
+MAPPED_SHARE = 0.25
+ENTRY_BYTES = 500
+"""What an entry costs beside its value."""
 
 
-class Recent(Generic[K, V]):
-    """The values of the most recently used keys; safe for many threads."""
+class _Shared:
+    """The entries of all caches of this process, the least recently used first."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[K, V] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # a cache may be collected, and forgotten, while this thread has the lock
+        self.entries: OrderedDict[tuple[int, Hashable], tuple[Any, int]] = OrderedDict()
+        self.bytes = 0
+
+    def put(self, key: tuple[int, Hashable], value: Any, size: int) -> None:
+        """Keep it, and drop the oldest until all fit; what is larger than the budget is not kept at all."""
+        limit = server_limits().cache_mb * MB
+        with self.lock:
+            self._drop(key)
+            if size > limit:
+                return
+            self.entries[key] = (value, size)
+            self.bytes += size
+            while self.bytes > limit:
+                self._drop(next(iter(self.entries)))
+
+    def forget(self, token: int) -> None:
+        """Drop everything of a cache that is gone."""
+        with self.lock:
+            for key in [key for key in self.entries if key[0] == token]:
+                self._drop(key)
+
+    def _drop(self, key: tuple[int, Hashable]) -> None:
+        self.bytes -= self.entries.pop(key, (None, 0))[1]
+
+
+_SHARED = _Shared()
+
+
+def cached_bytes() -> int:
+    """What the caches of this process hold."""
+    return _SHARED.bytes
+
+
+class Cache(Generic[K, V]):
+    """Values by key, as long as there is room for them; safe for many threads."""
+
+    _tokens = itertools.count()
+
+    def __init__(self) -> None:
+        self._token = next(Cache._tokens)  # not the address, which another cache may have later
+        self._making: dict[K, threading.Lock] = {}
+        weakref.finalize(self, _SHARED.forget, self._token)
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of a key, made if it is not there (outside the lock: a slow one holds up nobody else)."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
-        value = make()
-        with self._lock:
-            self._values[key] = value
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)
+        """The value of a key, made if it is not there: once, however many ask for it at the same time."""
+        full_key, shared = (self._token, key), _SHARED
+        with shared.lock:
+            if full_key in shared.entries:
+                shared.entries.move_to_end(full_key)
+                return shared.entries[full_key][0]
+            maker = self._making.setdefault(key, threading.Lock())
+        with maker:  # not the common lock: a slow one holds up nobody else
+            with shared.lock:
+                if full_key in shared.entries:
+                    return shared.entries[full_key][0]
+            try:
+                value = make()
+                shared.put(full_key, value, ENTRY_BYTES + size_of(key) + size_of(value))
+            finally:
+                with shared.lock:
+                    self._making.pop(key, None)
         return value
+
+
+def size_of(value: Any) -> int:
+    """About how many bytes of memory a value takes.
+
+    An array that is mapped from a file counts too, up to a share of the budget: its pages are in memory as long as the
+    system has room for them, and its file is on the disk as long as it is mapped.
+    """
+    seen: set[int] = set()
+    mapped_at_most = int(server_limits().cache_mb * MB * MAPPED_SHARE)
+    waiting, total = [value], 0
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or isinstance(one, type | ModuleType | FunctionType | MethodType):
+            continue
+        seen.add(id(one))
+        if isinstance(one, np.ndarray):
+            total += 128
+            if isinstance(one, np.memmap):
+                total += min(one.nbytes, mapped_at_most)
+            elif one.base is not None:
+                waiting.append(one.base)  # a view keeps all of it alive
+            else:
+                total += one.nbytes
+            continue
+        total += sys.getsizeof(one, 64)
+        if isinstance(one, Mapping):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            waiting += one
+        else:
+            waiting += vars(one).values() if hasattr(one, "__dict__") else []
+    return total

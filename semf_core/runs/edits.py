@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from semf_core.common.parameters import InvalidInput, Param, Parametrized, params_of
+from semf_core.common.spelling import FIRST, spell
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput, Param, Parametrized, params_of
 from semf_core.sets import StructureSet
 from semf_core.solvers import Limits, Solver
-from semf_core.spelling import FIRST, spell
 
 ALPHA = Param("number", None, low=0, open_low=True, symbol=r"\alpha", help="penalty on X = U from here on", name="alpha")
 BETA = Param("number", None, low=0, open_low=True, symbol=r"\beta", help="penalty on Y = V from here on", name="beta")
@@ -46,7 +46,9 @@ class Edit:
             raise InvalidInput("edit", "changes nothing")
         if self.numbers() and getattr(new.solver, "penalty", "") == "scale":
             name = next(iter(self.numbers()))
-            raise InvalidInput(name, "the scale rule sets it at every iteration; choose another penalty rule to set it by hand")
+            raise InvalidInput(
+                name, "the scale rule sets it at every iteration", "choose another penalty rule to set it by hand", whole=True
+            )
         return new
 
     def sentence(self, spec: ModelSpec) -> str:

@@ -1,16 +1,71 @@
-"""Small file-system habits: write whole or not at all, lock between processes, measure, remove."""
+"""Small file-system habits: write whole or not at all, lock between processes, measure, remove.
+
+What is wrong with a stored file, or with the disk, becomes a refusal in words, so one damaged file harms only itself.
+"""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import secrets
 import shutil
+import threading
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from semf_core.common.errors import InvalidInput
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, OSError, RecursionError)
+"""What reading a file raises whose content is not what was written."""
+
+
+class DamagedFile(InvalidInput):
+    """A stored file cannot be read. The rest of the store can."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("store", f"has a damaged file ({path.name}); whoever runs the server finds it with `semf store check`")
+
+
+class DiskFull(InvalidInput):
+    """There is no room to write."""
+
+    def __init__(self) -> None:
+        super().__init__("store", "is full: there is no room on the server's disk; delete what is no longer needed, or try later")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Around the reading of a stored file: one that is not there raises FileNotFoundError, a damaged one DamagedFile."""
+    try:
+        yield
+    except (FileNotFoundError, InvalidInput):
+        raise
+    except (*UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
+        raise DamagedFile(path) from error
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether something failed because there is no room on the disk."""
+    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in NO_ROOM)
+
+
+@contextmanager
+def needing_room() -> Iterator[None]:
+    """Around whatever writes for a visitor: a full disk becomes a refusal."""
+    try:
+        yield
+    except OSError as error:
+        if is_full(error):
+            raise DiskFull from error
+        raise
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object], durable: bool = False) -> None:
@@ -32,6 +87,29 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object], durable: bool =
         temporary.unlink(missing_ok=True)
 
 
+def sync_file(path: Path) -> None:
+    """Bring what a file holds to the disk."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def whole_or_nothing(folder: Path) -> Iterator[Path]:
+    """A folder to fill, which then gets its name; where somebody was quicker, theirs stays."""
+    aside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    try:
+        yield aside
+        if aside.is_dir():
+            sync_folder(aside)
+            os.rename(aside, folder)
+            sync_folder(folder.parent)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
 def sync_folder(folder: Path) -> None:
     """Bring the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
@@ -45,8 +123,13 @@ def write_json(path: Path, value: Any, durable: bool = False) -> None:
     write_whole(path, lambda file: file.write(json.dumps(value, ensure_ascii=False).encode()), durable)
 
 
-def read_json(path: Path) -> Any:
-    return json.loads(path.read_bytes())
+def read_json(path: Path) -> dict[str, Any]:
+    """A stored object; FileNotFoundError if there is none, DamagedFile if it is something else."""
+    with reading(path):
+        value = json.loads(path.read_bytes())
+        if not isinstance(value, dict):
+            raise TypeError("not an object")
+        return value
 
 
 @contextmanager
@@ -88,28 +171,68 @@ def remove_folder(folder: Path, trash: Path) -> None:
     shutil.rmtree(aside)
 
 
+def set_aside(home: Path, *paths: Path) -> None:
+    """Move files or folders below `home` that cannot be used to `damaged/`, under names that tell where they were."""
+    place = home / "damaged"
+    place.mkdir(exist_ok=True, mode=0o700)
+    for path in paths:
+        if path.exists():
+            os.rename(path, place / f"{'-'.join(path.relative_to(home).parts)}.{secrets.token_hex(4)}")
+
+
+GROWING = (".bin", ".jsonl", ".log", ".txt", ".db", "-wal", ".sqlite")
+"""Files that change their size without the folder's modification time changing."""
+
+
 class FolderSizes:
-    """Bytes in the folders below a root; a folder whose modification time stands still is not walked again."""
+    """Bytes below a folder. Where its modification time stands still, only its files that may grow are looked at again."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[int, int]] = {}
+        self._known: dict[str, _Folder] = {}
+        self._lock = threading.Lock()
 
     def total(self, root: Path) -> int:
-        if not root.is_dir():
-            return 0
-        with os.scandir(root) as entries:
-            found = {entry.path: self._folder(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)}
-        self._known = {path: size for path, size in self._known.items() if not path.startswith(f"{root}{os.sep}")} | found
-        return sum(size for _, size in found.values())
+        """Bytes of all files below it; 0 if there is no such folder."""
+        with self._lock:
+            return self._total(str(root))
 
-    def _folder(self, path: str) -> tuple[int, int]:
-        """Modification time and size of one folder."""
+    def _total(self, path: str) -> int:
         try:
             stamp = os.stat(path).st_mtime_ns
             known = self._known.get(path)
-            if known is not None and known[0] == stamp:
-                return known
-            with os.scandir(path) as files:
-                return stamp, sum(f.stat(follow_symlinks=False).st_size for f in files)
-        except FileNotFoundError:  # deleted while it was measured
-            return 0, 0
+            if known is None or known.stamp != stamp:
+                known = self._known[path] = _listed(path, stamp)
+        except (FileNotFoundError, NotADirectoryError):  # deleted while it was measured
+            self._known.pop(path, None)
+            return 0
+        return known.size + sum(map(_size, known.growing)) + sum(map(self._total, known.folders))
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """What is in a folder."""
+
+    stamp: int
+    size: int
+    growing: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+def _listed(path: str, stamp: int) -> _Folder:
+    size, growing, folders = 0, [], []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            elif entry.name.endswith(GROWING):
+                growing.append(entry.path)
+            else:
+                size += _size(entry.path)
+    return _Folder(stamp, size, tuple(growing), tuple(folders))
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except FileNotFoundError:
+        return 0

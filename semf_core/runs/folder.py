@@ -7,7 +7,7 @@ import os
 import re
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,17 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput
-from semf_core.runs.files import read_json, write_json
+from semf_core.runs.files import UNREADABLE, DamagedFile, read_json, reading, write_json
 from semf_core.runs.frames import FactorFrame, read_frame
-from semf_core.solvers import COLUMNS, Event
+from semf_core.runs.rows import RowFile, Rows
+from semf_core.solvers import Event
 
 Array = np.ndarray
-ROW_BYTES = 8 * len(COLUMNS)
 WATCH_SECONDS = 5.0
 """A run that nobody has looked at for this long records no live factors."""
+CONTENT = frozenset({".json", ".jsonl", ".bin", ".npz"})
 _KEYFRAME = re.compile(r"frame-(\d{12})\.npz")
+_RESTORE_POINT = re.compile(r"restore-(\d{12})\.npz")
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,28 @@ class RunFolder:
         return self.path / "about.json"
 
     @property
+    def components(self) -> Path:
+        """The names that somebody has given to the components; only some folders have it."""
+        return self.path / "components.json"
+
+    def component_names(self) -> tuple[str, ...]:
+        """Those names, as they were typed; empty where there are none."""
+        if not self.components.exists():
+            return ()
+        with reading(self.components):
+            return tuple(str(name) for name in read_json(self.components)["names"])
+
+    def write_component_names(self, names: Iterable[str]) -> None:
+        write_json(self.components, {"names": list(names)})
+
+    @property
     def scalars(self) -> Path:
         return self.path / "scalars.bin"
+
+    @property
+    def end(self) -> Path:
+        """Where the run stands once rows are thinned out (`History.end`); without it every iteration has its row."""
+        return self.path / "end.bin"
 
     @property
     def event_log(self) -> Path:
@@ -83,8 +105,21 @@ class RunFolder:
     def worker_lock(self) -> Path:
         return self.path / "worker.lock"
 
+    @property
+    def pace_file(self) -> Path:
+        return self.path / "pace"
+
+    @property
+    def claim(self) -> Path:
+        """Held by the server that works on the run."""
+        return self.path / "server.lock"
+
     def keyframe(self, iteration: int) -> Path:
         return self.path / f"frame-{iteration:012d}.npz"
+
+    def restore_point(self, iteration: int) -> Path:
+        """The whole state of the run at that iteration (`restore_points`)."""
+        return self.path / f"restore-{iteration:012d}.npz"
 
     # -- the model ---------------------------------------------------------------------------
 
@@ -109,48 +144,62 @@ class RunFolder:
     def numbers(self, edition: int) -> dict[str, float] | None:
         """What `write_numbers` kept; None if nothing is known."""
         try:
-            return {str(name): float(value) for name, value in read_json(self.numbers_file(edition)).items()}
+            with reading(self.numbers_file(edition)):
+                return {str(name): float(value) for name, value in read_json(self.numbers_file(edition)).items()}
         except FileNotFoundError:
             return None
 
     # -- numbers -----------------------------------------------------------------------------
 
-    def row_count(self) -> int:
+    @property
+    def row_file(self) -> RowFile:
+        return RowFile(self.scalars, self.end)
+
+    def iterations(self) -> int:
         """Iterations that are recorded."""
-        try:
-            return os.stat(self.scalars).st_size // ROW_BYTES
-        except FileNotFoundError:
-            return 0
+        return self.row_file.iterations()
+
+    def history(self, since: int = 0, stride: int = 1) -> Rows:
+        """Rows after iteration `since`, the last of every `stride` iterations and the newest."""
+        return self.row_file.read(since, stride)
 
     def rows(self, since: int = 0) -> Array:
-        """Rows of COLUMNS from iteration `since` on, only what is new is read."""
-        try:
-            with open(self.scalars, "rb", buffering=0) as file:
-                file.seek(since * ROW_BYTES)
-                data = file.readall()
-        except FileNotFoundError:
-            data = b""
-        whole = len(data) - len(data) % ROW_BYTES
-        return np.frombuffer(data[:whole], dtype=np.float64).reshape(-1, len(COLUMNS))
+        """The numbers alone, of all rows after iteration `since`."""
+        return self.history(since).values
 
     def events(self) -> list[Event]:
-        """What happened between iterations; a line that is still being written is left for the next time."""
+        """What happened between iterations."""
+        return self.newest_events()[1]
+
+    def newest_events(self, since: int = 0, most: int | None = None) -> tuple[int, list[Event]]:
+        """How many events there are, and those after the first `since`, at most the last `most`; only these are decoded.
+
+        A line that is still being written is left for the next time.
+        """
         try:
             data = self.event_log.read_bytes()
         except FileNotFoundError:
-            return []
-        lines = data[: data.rfind(b"\n") + 1].splitlines()
-        return [Event(**json.loads(line)) for line in lines]
+            return 0, []
+        lines = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
+        first = since if most is None else max(since, len(lines) - most)
+        return len(lines), [event for line in lines[first:] if (event := _event(line)) is not None]
 
     # -- factors -----------------------------------------------------------------------------
 
     def keyframes(self) -> list[int]:
         """Iterations of the recorded frames, in order."""
+        return self._iterations_named(_KEYFRAME)
+
+    def restore_points(self) -> list[int]:
+        """Iterations whose whole state is kept, in order."""
+        return self._iterations_named(_RESTORE_POINT)
+
+    def _iterations_named(self, pattern: re.Pattern[str]) -> list[int]:
         try:
             names = os.listdir(self.path)
         except FileNotFoundError:  # deleted since it was found
             return []
-        return sorted(int(m[1]) for m in map(_KEYFRAME.fullmatch, names) if m)
+        return sorted(int(m[1]) for m in map(pattern.fullmatch, names) if m)
 
     def frame(self, iteration: int | None = None) -> FactorFrame:
         """The last keyframe at or before an iteration; for None the newest factors there are."""
@@ -163,14 +212,35 @@ class RunFolder:
             if found is not None:
                 return found
         if newest is None:
-            raise InvalidInput("iteration", "no factors are recorded there yet")
+            raise InvalidInput("iteration", "no factors are recorded there yet", whole=True)
         return newest
+
+    def stamp(self, iteration: int | None = None) -> tuple[Any, ...]:
+        """Changes when what `frame` gives may have changed; a few looks at the file system, nothing is read."""
+        kept = [k for k in self.keyframes() if iteration is None or k <= iteration]
+        newest = self.keyframe(kept[-1]) if kept else None
+        others = (self.result_factors, self.live) if iteration is None else () if kept else (self.live,)
+        return (*map(_stamp, filter(None, (newest, *others))),)
+
+    def frame_stamps(self) -> tuple[tuple[int, int], ...]:
+        """Tell the frames that are there now from those at any other time; nothing is read."""
+        found = []
+        for path in (self.path, self.live, self.result_factors):
+            try:
+                stat = os.stat(path)
+            except FileNotFoundError:
+                found.append((0, 0))
+            else:
+                found.append((stat.st_ino, stat.st_mtime_ns))
+        return tuple(found)
 
     @staticmethod
     def _read(path: Path) -> FactorFrame | None:
+        """A frame; None if it is not there or damaged, because another one does."""
         try:
-            return read_frame(path)
-        except FileNotFoundError:
+            with reading(path):
+                return read_frame(path)
+        except (FileNotFoundError, DamagedFile):
             return None
 
     def look(self) -> None:
@@ -179,7 +249,7 @@ class RunFolder:
             if time.time() - os.stat(self.watched).st_mtime > 1:
                 os.utime(self.watched)
         except FileNotFoundError:
-            with suppress(FileNotFoundError):  # the run was deleted since it was found
+            with suppress(OSError):  # the run was deleted since it was found, or the disk is full
                 self.watched.touch()
 
     def is_watched(self) -> bool:
@@ -188,24 +258,84 @@ class RunFolder:
         except FileNotFoundError:
             return False
 
+    def start(self) -> tuple[Array, Array] | None:
+        """Starting factors (X, Y) that a fork was given."""
+        try:
+            with np.load(self.start_factors, allow_pickle=False) as stored:
+                return stored["X"], stored["Y"]
+        except FileNotFoundError:
+            return None
+
+    # -- pace ----------------------------------------------------------------------------------
+
+    def set_pace(self, rate: float) -> None:
+        """Iterations a second at most, from now on; 0 for as many as there can be."""
+        self.pace_file.write_text(f"{rate:g}", encoding="ascii")
+
+    def pace(self) -> float:
+        """What `set_pace` asked for last."""
+        try:
+            return float(self.pace_file.read_text(encoding="ascii") or 0)
+        except (FileNotFoundError, ValueError):  # nobody has asked, or it is being written
+            return 0.0
+
+    def content_files(self) -> list[tuple[Path, os.stat_result]]:
+        """The files that say what the run is and has done, as they are now; not locks, logs and signs of life."""
+        found = []
+        for path in sorted(self.path.iterdir()):
+            if path.suffix in CONTENT and not path.name.startswith("."):
+                with suppress(FileNotFoundError):  # thinned out since it was listed
+                    found.append((path, path.stat()))
+        return found
+
     # -- checkpoints -------------------------------------------------------------------------
 
     def checkpoint_position(self) -> tuple[int, int] | None:
         """Iterations and edits at the checkpoint, without reading its factors; None if there is none."""
         try:
-            with zipfile.ZipFile(self.checkpoint) as archive:
-                with archive.open("history.npy") as file:
-                    np.lib.format.read_magic(file)
-                    shape, _, _ = np.lib.format.read_array_header_1_0(file)
+            with reading(self.checkpoint), zipfile.ZipFile(self.checkpoint) as archive:
+                iterations = _iterations_in(archive)
                 with archive.open("meta.npy") as file:
                     meta: dict[str, Any] = json.loads(np.lib.format.read_array(file).tobytes())
+                return iterations, sum(e["kind"] == "edit" for e in meta["events"])
         except FileNotFoundError:
             return None
-        return int(shape[0]), sum(e["kind"] == "edit" for e in meta["events"])
 
     def what_is_left(self) -> str:
         """The end of a sentence about a run that broke off."""
-        rows, position = self.row_count(), self.checkpoint_position()
+        done = self.iterations()
+        try:
+            position = self.checkpoint_position()
+        except DamagedFile:
+            return f"{done} iterations can be looked at, but the checkpoint is damaged; Reset starts it afresh"
         if position is None:
-            return f"{rows} iterations are kept, there is no checkpoint yet" if rows else "it had not begun to iterate"
-        return f"{rows} iterations are kept, the last checkpoint is at {position[0]}"
+            return f"{done} iterations are kept, there is no checkpoint yet" if done else "it had not begun to iterate"
+        return f"{done} iterations are kept, the last checkpoint is at {position[0]}"
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    """Name, time and size of a file."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return path.name, 0, 0
+    return path.name, found.st_mtime_ns, found.st_size
+
+
+def _event(line: bytes) -> Event | None:
+    """An event of the log; None for a line that is damaged."""
+    try:
+        stored = json.loads(line)
+        return Event(int(stored["iteration"]), str(stored["kind"]), str(stored["text"]))
+    except UNREADABLE:
+        return None
+
+
+def _iterations_in(checkpoint: zipfile.ZipFile) -> int:
+    if "history_end.npy" in checkpoint.namelist():
+        with checkpoint.open("history_end.npy") as file:
+            return int(np.lib.format.read_array(file)[0])
+    with checkpoint.open("history.npy") as file:
+        np.lib.format.read_magic(file)
+        shape, _, _ = np.lib.format.read_array_header_1_0(file)
+    return int(shape[0])

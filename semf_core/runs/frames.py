@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.solvers import Run
 
 Array = np.ndarray
@@ -20,6 +22,8 @@ EVENT_GROWTH = 1.5
 MAX_FRAMES = 400
 FRAME_BYTES = 64 << 20
 """A larger frame is not kept."""
+VIEW_BYTES = 256 << 20
+"""Larger factors are not looked at: they can only be downloaded."""
 TOTAL_BYTES = 512 << 20
 """Keyframes of one run at most."""
 FEWEST = 8
@@ -39,12 +43,23 @@ class FactorFrame:
 
     def mark(self) -> str:
         """Tells these factors from others."""
-        return hashlib.blake2b(self.U.tobytes() + self.V.tobytes(), digest_size=6).hexdigest()
+        digest = hashlib.blake2b(digest_size=6)
+        for factor in (self.U.T, self.V):
+            digest.update(np.ascontiguousarray(factor).data)
+        return digest.hexdigest()
 
 
-def frame_bytes(run: Run) -> int:
-    """Size of one recorded frame."""
-    return 4 * (run.state.W.size + run.state.Z.size)
+def frame_bytes(shape: tuple[int, int], rank: int) -> int:
+    """Memory of a frame for whoever looks at it: X, U, Y and V of an m×n matrix, zeros that are not stored included."""
+    return 8 * rank * sum(shape)
+
+
+def check_viewable(shape: tuple[int, int], rank: int) -> None:
+    """Refuse factors that are too large to be looked at."""
+    size = frame_bytes(shape, rank)
+    if size > VIEW_BYTES:
+        sizes = f"the factors take {size >> 20:,} MB, more than the {VIEW_BYTES >> 20} MB that are drawn"
+        raise InvalidInput("iteration", sizes, "download the result instead", whole=True)
 
 
 def write_frame(file: BinaryIO, run: Run) -> None:
@@ -65,10 +80,18 @@ def write_compact(
 def read_frame(file: Path | BinaryIO) -> FactorFrame:
     with np.load(file, allow_pickle=False) as stored:
         iteration, m, n = (int(v) for v in stored["head"])
-        W = _spread(stored["W"], stored.get("rows"), m)
-        Z = _spread(stored["Z"], stored.get("columns"), n)
-    p = len(W) // 2
+        W, Z = stored["W"], stored["Z"]
+        p = len(W) // 2
+        check_viewable((m, n), p)
+        W, Z = _spread(W, stored.get("rows"), m), _spread(Z, stored.get("columns"), n)
     return FactorFrame(iteration, U=W[p:].T, V=Z[p:], X=W[:p].T, Y=Z[:p])
+
+
+def stored_shape(path: Path, name: str) -> tuple[int, ...]:
+    """The shape of an array in an NPZ file, without reading its entries."""
+    with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
+        np.lib.format.read_magic(file)
+        return tuple(np.lib.format.read_array_header_1_0(file)[0])
 
 
 def _spread(compact: Array, kept: Array | None, length: int) -> Array:

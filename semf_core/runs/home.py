@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from semf_core.parameters import InvalidInput
-from semf_core.runs.files import FolderSizes
+from semf_core.common.parameters import InvalidInput
+from semf_core.common.server_limits import flag_from_env, number_from_env, server_limits
+from semf_core.runs.files import FolderSizes, locked, try_lock
+
+__all__ = ["MB", "Quota", "default_home", "flag_from_env", "number_from_env"]
 
 MB = 1 << 20
 
@@ -15,28 +20,6 @@ MB = 1 << 20
 def default_home() -> Path:
     """SEMF_HOME, or ~/.semf-studio."""
     return Path(os.environ.get("SEMF_HOME") or Path.home() / ".semf-studio")
-
-
-def number_from_env(name: str, default: float, low: float = 0) -> float:
-    """A limit that the operator may set; a wrong value is refused rather than ignored."""
-    text = os.environ.get(name, "").strip()
-    if not text:
-        return default
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not value >= low:
-        raise InvalidInput(name, f"must be a number of at least {low:g}, not {text!r}")
-    return value
-
-
-def flag_from_env(name: str) -> bool:
-    """A switch that the operator may set: 1, true, yes or on, and 0, false, no, off or nothing."""
-    text = os.environ.get(name, "").strip().lower()
-    if text not in {"", "0", "false", "no", "off", "1", "true", "yes", "on"}:
-        raise InvalidInput(name, f"must be 1 or 0, not {text!r}")
-    return text in {"1", "true", "yes", "on"}
 
 
 class Quota:
@@ -47,12 +30,42 @@ class Quota:
         self._sizes = FolderSizes()
 
     def used(self) -> int:
-        return sum(self._sizes.total(self.home / name) for name in ("runs", "data", "snapshots", "studies"))
+        """Bytes of all files, those that grow and those that are being written included."""
+        return self._sizes.total(self.home)
 
     def check(self, coming: int = 0) -> None:
         """Refuse what would not fit; nothing is ever deleted to make room."""
-        limit = number_from_env("SEMF_MAX_STORE_MB", 5000)
+        limit = server_limits().store_mb
         used = self.used() + coming
         if used > limit * MB:
             sizes = f"{used / MB:.0f} MB with this, and the limit is {limit:.0f} MB"
-            raise InvalidInput("store", f"is full: {sizes}; delete runs or snapshots that are no longer needed")
+            raise InvalidInput("store", f"is full: {sizes}", "delete runs or snapshots that are no longer needed")
+
+    def is_full(self) -> bool:
+        """Whether what is there now, without room that is only reserved, is more than it may be."""
+        return self.used() - self._sizes.total(self._reserved) > server_limits().store_mb * MB
+
+    @property
+    def _reserved(self) -> Path:
+        return self.home / "reserved"
+
+    @contextmanager
+    def reserved(self, size: int) -> Iterator[None]:
+        """Room for what is written in the block, which counts for everybody from now on; refused if there is none."""
+        self._reserved.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with locked(self.home / "quota.lock"):
+            for path in self._reserved.iterdir():
+                dead = try_lock(path)  # its process has ended
+                if dead is not None:
+                    path.unlink()
+                    dead.close()
+            self.check(size)
+            place = self._reserved / secrets.token_hex(8)
+            mine = try_lock(place)
+            assert mine is not None, "a fresh name is nobody else's"
+            mine.truncate(size)  # a hole in the file: it has this size and takes no room
+        try:
+            yield
+        finally:
+            place.unlink()
+            mine.close()

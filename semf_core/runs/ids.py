@@ -7,9 +7,16 @@ import hmac
 import re
 import secrets
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 
 ID = re.compile(r"[A-Za-z0-9_-]{22}")
+VARIANT = re.compile(rf"({ID.pattern})\.(0|[1-9][0-9]?)")
+"""One of the runs that a snapshot holds: the snapshot's id, and its number."""
+
+
+def may_be_run(text: str) -> bool:
+    """Whether this may name a run, a snapshot or a variant of one."""
+    return bool(ID.fullmatch(text) or VARIANT.fullmatch(text))
 
 
 def new_id() -> str:
@@ -20,7 +27,7 @@ def new_id() -> str:
 def checked_id(field: str, value: object) -> str:
     """The id, or a refusal before anything in the file system is touched."""
     if not isinstance(value, str) or not ID.fullmatch(value):
-        raise InvalidInput(field, "has an id that is not valid; open it with the whole link you were given")
+        raise InvalidInput(field, "has an id that is not valid", "open it with the whole link you were given")
     return value
 
 

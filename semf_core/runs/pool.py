@@ -20,6 +20,11 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "VEC
 END_SECONDS = 5.0
 """What a worker gets to write its last checkpoint before it is killed."""
 
+SILENT_SECONDS = 8.0
+"""A worker that has something to do reports every BEAT_SECONDS; after this time without a word it counts as hung."""
+STARTING_SECONDS = 60.0
+"""The same for one that is still importing, on a busy computer."""
+
 Report = dict[str, Any]
 LOG = logging.getLogger(__name__)
 
@@ -28,7 +33,8 @@ class WorkerProcess:
     """One process, and the thread that reads its reports.
 
     `on_report` and `on_exit` are called from that thread. `run_id` is the run the worker has in memory,
-    `role` what it does: "idle", "busy" (holds a slot), "errand" (too short to need one), "holding" (a paused run).
+    `role` what it does: "idle", "busy" (holds a slot), "errand" (too short to need one), "demo" (the shared one),
+    "holding" (a paused run).
     """
 
     def __init__(
@@ -43,7 +49,8 @@ class WorkerProcess:
         self.ready = False
         self.sent = 0
         """Orders so far: a report carries the number of the last one that the worker had seen."""
-        self.since = time.monotonic()
+        self.since = self.heard = time.monotonic()
+        """When it got what it does now, and when it was heard of last."""
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", module],  # -P: the current folder must not shadow modules
             stdin=subprocess.PIPE,
@@ -62,6 +69,7 @@ class WorkerProcess:
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
+                self.heard = time.monotonic()
                 try:
                     on_report(self, json.loads(line))
                 except Exception:  # a full disk, say: the next report must still be heard
@@ -71,6 +79,16 @@ class WorkerProcess:
     def take(self, role: str, run_id: str = "") -> None:
         """Remember what it does from now on."""
         self.role, self.run_id, self.since = role, run_id, time.monotonic()
+        self.heard = self.since
+
+    def is_silent(self) -> bool:
+        """It has something to do and has not been heard of for long: stopped, swapped out, or in an endless step."""
+        patience = SILENT_SECONDS if self.ready else STARTING_SECONDS
+        return self.role in {"busy", "errand", "demo"} and self.quiet_seconds() > patience
+
+    def quiet_seconds(self) -> float:
+        """Since it was heard of last."""
+        return time.monotonic() - self.heard
 
     def send(self, order: dict[str, Any]) -> None:
         """Lines are short (large things go through files), so this does not wait for a busy worker."""
@@ -103,7 +121,7 @@ class WorkerProcess:
         self._reader.join(seconds)
 
 
-class Fleet:
+class WorkerPool:
     """The workers of a server and what each is for; whoever uses it holds a lock."""
 
     SPARE = 5
@@ -170,8 +188,10 @@ def worker_environment(home: Path) -> dict[str, str]:
     return {**os.environ, **threads, "SEMF_HOME": str(home), "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def exit_in_words(code: int) -> str:
+def exit_message(code: int) -> str:
     """How a process ended, as the beginning of a sentence."""
+    if code in (-signal.SIGABRT, -signal.SIGSEGV):
+        return f"the worker crashed (signal {-code}; compiled code does that when it may not have more memory)"
     if code == -signal.SIGKILL:
         return "the worker was killed (signal 9; the system does that when memory runs out)"
     if code < 0:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ class Session:
         fcntl.flock(self._lock, fcntl.LOCK_EX)  # waits for a worker of an earlier server to write its last checkpoint
         if fresh:
             _clear(folder, edition)
+        _sweep(folder)
         position = folder.checkpoint_position()
         self.edition = 0 if fresh else edition if position is None else position[1]
         self.spec: ModelSpec = folder.spec(self.edition)
@@ -37,26 +37,20 @@ class Session:
         self.run = self._fresh_run() if position is None else self._resumed_run()
         self.recorder = Recorder(folder, self.run)
         self.iterating = False
+        self.ending = ""
+        """How the run ended, once it has."""
         self.until: float = np.inf
 
-    def _start(self) -> tuple[Any, Any] | None:
-        """Starting factors that a fork was given."""
-        try:
-            with np.load(self.folder.start_factors, allow_pickle=False) as stored:
-                return stored["X"], stored["Y"]
-        except FileNotFoundError:
-            return None
-
     def _fresh_run(self) -> Run:
-        start = self._start()
-        run = self.spec.run(self.dataset, start)
+        start = self.folder.start()
+        run = self.spec.run(self.dataset, start, bounded=True)
         if start is not None:
             run.events.append(Event(0, "fork", "starts from the factors of another run"))
         return run
 
     def _resumed_run(self) -> Run:
-        problem = self.spec.problem(self.dataset, self._start())
-        return Run.resume(self.folder.checkpoint, problem, self.spec.solver, self.spec.limits)
+        problem = self.spec.problem(self.dataset, self.folder.start())
+        return Run.resume(self.folder.checkpoint, problem, self.spec.solver, self.spec.limits, bounded=True)
 
     def close(self) -> None:
         self.recorder.close()
@@ -73,16 +67,22 @@ class Session:
     def work(self, interrupted: Callable[[], bool]) -> str | None:
         """Iterate until `interrupted()`, the end of the run ("ended") or of the budget ("rests")."""
         run, recorder, clock = self.run, self.recorder, time.perf_counter
-        look = clock() + LOOK_SECONDS
+        look, pace, due = clock() + LOOK_SECONDS, self.folder.pace(), clock()
         while run.stop_reason is None and run.iterations < self.until:
-            run.advance()
-            recorder.after_iteration()
             now = clock()
+            if not pace or now >= due:
+                run.advance()
+                recorder.after_iteration()
+                now = clock()
+                due = max(due, now - 1) + 1 / pace if pace else now
+            else:
+                time.sleep(min(due - now, LOOK_SECONDS))
             if now >= look:
                 recorder.look(now)
                 if interrupted():
                     return None
-                look = clock() + LOOK_SECONDS
+                pace, look = self.folder.pace(), clock() + LOOK_SECONDS
+                due = min(due, look + 1 / pace) if pace else look
         return "rests" if run.stop_reason is None else "ended"
 
     # -- resting -----------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Session:
         self.iterating = False
         if state == "finished":
             self.recorder.settle()
-        write_outcome(self.folder, self.run, self.spec, self.dataset, state)
+        self.ending = write_outcome(self.folder, self.run, self.spec, self.dataset, state).ending.text
 
     # -- changing ----------------------------------------------------------------------------
 
@@ -114,11 +114,18 @@ class Session:
         """Go on under the model of that edition, from the current factors."""
         after = self.folder.spec(edition)
         kept = keeps_problem(self.spec, after)
-        problem = self.run.problem if kept else after.problem(self.dataset, self._start())
+        problem = self.run.problem if kept else after.problem(self.dataset, self.folder.start())
         self.run.edit(problem, after.solver, after.limits, numbers, text)
         self.spec, self.edition = after, edition
         remove_outcome(self.folder)
         self.recorder.checkpoint()
+
+
+def _sweep(folder: RunFolder) -> None:
+    """Remove what a worker was writing when it was killed."""
+    for half_written in ("checkpoint", "frame", "live", "restore", "result"):
+        for path in folder.path.glob(f".{half_written}*"):
+            path.unlink(missing_ok=True)
 
 
 def _clear(folder: RunFolder, edition: int) -> None:
@@ -127,7 +134,7 @@ def _clear(folder: RunFolder, edition: int) -> None:
     remove_outcome(folder)
     if edition:
         folder.write_spec(folder.spec(edition))
-    models, pictures = ("spec-*.json", "numbers-*.json"), ("*frame-*.npz*", "*live.npz*")
-    for stale in (*models, *pictures, ".checkpoint*", ".result*", "scalars.bin", "events.jsonl"):
+    models, pictures = ("spec-*.json", "numbers-*.json"), ("frame-*.npz", "live.npz", "restore-*.npz")
+    for stale in (*models, *pictures, "scalars.bin", "end.bin", "events.jsonl"):
         for path in folder.path.glob(stale):
             path.unlink()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from semf_core.model import ModelSpec
+from semf_core.runs.files import reading
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.ids import key_matches
 from semf_core.runs.store import Meta
 from semf_core.solvers import COLUMNS
 
 RATE_ROWS = 200
-"""Iterations over which the current speed is taken."""
+"""Rows over which the current speed is taken."""
 SECONDS, START = COLUMNS.index("seconds"), COLUMNS.index("start")
 
 
@@ -51,6 +52,7 @@ class RunStatus:
     key_hash: str = field(repr=False)
     is_snapshot: bool = False
     """It never changes, and nothing controls it."""
+    has_result: bool = False
 
     def owner_ok(self, key: object) -> bool:
         """Whether the key controls this run."""
@@ -73,9 +75,13 @@ class QueueStatus:
 
 def status_of(run_id: str, folder: RunFolder, meta: Meta, spec: ModelSpec, position: int | None) -> RunStatus:
     """The numbers in a folder and the server's word on it, together."""
-    count = folder.row_count()
-    rows = folder.rows(max(0, count - RATE_ROWS))
-    rows = rows[: count - max(0, count - RATE_ROWS)]
+    with reading(folder.scalars):
+        return _status_of(run_id, folder, meta, spec, position)
+
+
+def _status_of(run_id: str, folder: RunFolder, meta: Meta, spec: ModelSpec, position: int | None) -> RunStatus:
+    newest = folder.row_file.last(RATE_ROWS)
+    rows, numbers = newest.values, newest.iterations
     seconds = rows[-1][SECONDS] if len(rows) else 0.0
     span = seconds - rows[0][SECONDS] if len(rows) > 1 else 0.0
     return RunStatus(
@@ -84,10 +90,10 @@ def status_of(run_id: str, folder: RunFolder, meta: Meta, spec: ModelSpec, posit
         state=meta.state,
         message=meta.message,
         note=meta.note,
-        iterations=count,
+        iterations=int(numbers[-1]) if len(rows) else 0,
         start=int(rows[-1][START]) if len(rows) else 0,
         seconds=float(seconds),
-        iterations_per_second=float((len(rows) - 1) / span) if span > 0 else 0.0,
+        iterations_per_second=float((numbers[-1] - numbers[0]) / span) if span > 0 else 0.0,
         queue_position=position,
         created=meta.created,
         generation=meta.generation,
@@ -95,4 +101,5 @@ def status_of(run_id: str, folder: RunFolder, meta: Meta, spec: ModelSpec, posit
         spec=spec,
         key_hash=meta.key,
         is_snapshot=not meta.key,
+        has_result=folder.result.exists(),
     )

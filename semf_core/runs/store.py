@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput
-from semf_core.runs.files import is_locked, locked, read_json, remove_folder, try_lock, write_json
+from semf_core.runs.files import (
+    DamagedFile,
+    is_locked,
+    locked,
+    read_json,
+    reading,
+    remove_folder,
+    try_lock,
+    whole_or_nothing,
+    write_json,
+)
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.home import Quota
 from semf_core.runs.ids import checked_id, key_hash, new_id
@@ -38,6 +47,8 @@ class Meta:
     """Counts the resets."""
     edition: int = 0
     """Counts the edits since the last reset."""
+    visitor: str = ""
+    """Who started it, as the server tells visitors apart; empty for the owner of the computer."""
 
 
 class Store:
@@ -79,17 +90,24 @@ class Store:
 
     # -- runs --------------------------------------------------------------------------------
 
-    def create(self, spec: ModelSpec, state: str, message: str = "") -> tuple[str, str, RunFolder]:
-        """A new folder with its model; the id to look, the key to control."""
-        self.quota.check()
-        run_id, key = new_id(), new_id()
+    def create(
+        self, spec: ModelSpec, state: str, visitor: str = "", demo: bool = False, key: str | None = None
+    ) -> tuple[str, str, RunFolder]:
+        """A new folder with its model; the id to look, the key to control (a given one, where several runs share it).
+
+        The demo needs no room in the quota.
+        """
+        if not demo:
+            self.quota.check()
+        run_id, key = new_id(), key or new_id()
         folder = RunFolder(self.home / "runs" / run_id)
-        aside = RunFolder(self.home / "runs" / f".{run_id}")
-        aside.path.mkdir(mode=0o700)
-        aside.write_spec(spec)
-        meta = Meta(key_hash(key), spec.title, time.time(), state, message, owner=self.token)
-        write_json(aside.meta, asdict(meta))
-        os.rename(aside.path, folder.path)  # nobody finds a run that is only half there
+        meta = Meta(key_hash(key), spec.title, time.time(), state, owner=self.token, visitor=visitor)
+        with whole_or_nothing(folder.path) as path:  # nobody finds a run that is only half there
+            path.mkdir(mode=0o700)
+            aside = RunFolder(path)
+            aside.write_spec(spec)
+            aside.claim.touch()  # now, because a full disk may have no room for it later
+            write_json(aside.meta, asdict(meta), durable=True)
         return run_id, key, folder
 
     def folder(self, run_id: object) -> RunFolder:
@@ -101,37 +119,47 @@ class Store:
 
     def meta(self, folder: RunFolder) -> Meta:
         try:
-            stored = read_json(folder.meta)
+            return read_meta(folder)
         except FileNotFoundError:
             raise unknown_run() from None
-        names = {f.name for f in fields(Meta)}
-        return Meta(**{name: value for name, value in stored.items() if name in names})
 
     def write_meta(self, folder: RunFolder, meta: Meta) -> None:
-        write_json(folder.meta, asdict(meta))
+        write_json(folder.meta, asdict(meta), durable=True)
 
     def settled(self, folder: RunFolder, meta: Meta) -> Meta:
         """The description as it stands now, if the server that wrote it has gone."""
         if meta.state not in LIVE_STATES or self.owner_alive(meta.owner):
             return meta
-        done = outcome_state(folder)
+        try:
+            done = outcome_state(folder)
+        except DamagedFile:  # then it goes on from its checkpoint
+            done = None
         if done is not None:
             return replace(meta, state=done, message="")
         return replace(meta, state="interrupted", message=f"the server ended while it was {meta.state}; {folder.what_is_left()}")
 
-    def adopt(self, folder: RunFolder) -> Meta:
-        """Make this server the one that works on a run, unless another one does."""
-        with locked(folder.path / "meta.lock"):
-            meta = self.meta(folder)
-            if meta.state in LIVE_STATES and meta.owner != self.token and self.owner_alive(meta.owner):
-                raise InvalidInput("run", "another server works on it; use that one to control it")
-            mine = replace(self.settled(folder, meta), owner=self.token)
-            self.write_meta(folder, mine)
-            return mine
+    def claim(self, folder: RunFolder) -> BinaryIO:
+        """Make this server the one that works on a run, as long as the file stays open; refused if another one does."""
+        mine = try_lock(folder.claim)
+        if mine is None:
+            raise InvalidInput("run", "another server works on it", "use that one to control it", whole=True)
+        return mine
 
     def delete(self, folder: RunFolder) -> None:
         remove_folder(folder.path, self.home / "trash")
 
 
+def read_meta(folder: RunFolder) -> Meta:
+    """The server's word on a run; FileNotFoundError if there is none, DamagedFile if it cannot be read."""
+    stored = read_json(folder.meta)
+    with reading(folder.meta):
+        return Meta(**{f.name: _typed(f.type, stored[f.name]) for f in fields(Meta) if f.name in stored})
+
+
+def _typed(kind: Any, value: Any) -> Any:
+    """A stored value of the type it was written with: str, float or int."""
+    return {"str": str, "float": float, "int": int}[kind](value)
+
+
 def unknown_run() -> InvalidInput:
-    return InvalidInput("run", "there is no run with this id; it may have been deleted")
+    return InvalidInput("run", "there is no run with this id; it may have been deleted", whole=True)

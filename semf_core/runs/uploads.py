@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import mmap
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from semf_core.datasets import DATASETS, Dataset, DatasetSource
-from semf_core.parameters import InvalidInput, param
-from semf_core.runs.files import read_json, remove_folder, write_json
+from semf_core.common.parameters import InvalidInput, param, params_of
+from semf_core.datasets import DATASETS, Axes, Dataset, DatasetSource, FileSource, Reading
+from semf_core.datasets.base import as_image_shape
+from semf_core.datasets.preparation import prepared
+from semf_core.runs.files import read_json, reading, remove_folder, whole_or_nothing, write_json
 from semf_core.runs.home import MB, Quota, default_home, number_from_env
 from semf_core.runs.ids import checked_id, new_id
 
 MAPPED_BYTES = 256 * MB
-"""A dense matrix above this is left on disk and mapped; below, memory is faster."""
+"""A dense matrix above this is left on disk and mapped by whoever computes with it; below, memory is faster."""
+LOOKED_AT_BYTES = 8 * MB
+"""The same for a server that only looks at it."""
 TRUTH = ("parts", "activations", "labels")
+_ID = re.compile(rb'"([A-Za-z0-9_-]{22})"')
+AXES = "axes.json"
+"""Names, units and places of rows and columns: of a dataset, or of the data of a run whose data are not there."""
 INFO = ("title", "image_shape", "groups", "note")
+SPARSE = ("data", "indices", "indptr", "shape")
+"""The arrays of a sparse matrix, a file each, so that they can be mapped."""
 
 
 @DATASETS.register
 @dataclass(frozen=True, eq=False)
-class Upload(DatasetSource):
-    """What `add_upload` stored; whoever knows the id may read it."""
+class Upload(DatasetSource, Reading):
+    """What was uploaded; whoever knows the id may read it.
+
+    The data are stored as they were read from `file`. How that was done is told here, so that a run can be repeated from
+    the file itself; only `prepare` (and the `image_shape` that it needs) acts when they are loaded.
+    """
 
     name = "upload"
     title = "Upload"
@@ -33,6 +49,7 @@ class Upload(DatasetSource):
     built_in = False
 
     id: str = param("text", help="the id that the upload was given")
+    file: str = param("text", "", help="the name of the file that it was read from")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -41,15 +58,49 @@ class Upload(DatasetSource):
     def load(self) -> Dataset:
         return self.load_from(default_home())
 
-    def load_from(self, home: Path) -> Dataset:
+    def folder(self, home: Path) -> Path:
+        return home / "data" / self.id
+
+    def load_from(self, home: Path, mapped_above: int = MAPPED_BYTES) -> Dataset:
         try:
-            return read_dataset(home / "data" / self.id)
+            raw = read_dataset(self.folder(home), mapped_above)
         except FileNotFoundError:
-            raise InvalidInput("dataset", "the uploaded data is no longer on this server; upload it again") from None
+            raise no_longer_here() from None
+        if not self.prepare:
+            return raw
+        if self.image_shape is not None:
+            raw = replace(raw, image_shape=as_image_shape(self.image_shape, raw.shape[0]))
+        return prepared(raw, self.prepare)
+
+
+def no_longer_here() -> InvalidInput:
+    return InvalidInput("dataset", "the uploaded data is no longer on this server", "upload it again", whole=True)
 
 
 UNNAMED = Upload("-" * 22)
 """An upload whose id is not told."""
+
+
+def public_form(value: Any) -> Any:
+    """JSON types for a document that is handed on: an upload's id opens the data, and a path is nobody else's business."""
+    if isinstance(value, Mapping):
+        if value.get("name") == Upload.name and "id" in value:
+            return {**value, "id": UNNAMED.id}
+        form = {key: public_form(item) for key, item in value.items()}
+        if value.get("name") == FileSource.name and "path" in value:
+            form["path"] = Path(str(value["path"])).name
+        return form
+    return [public_form(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def file_again(source: Upload | FileSource, path: str) -> FileSource:
+    """The same data, read and prepared anew from a file."""
+    return FileSource(path=path, **{p.name: getattr(source, p.name) for p in params_of(Reading)})
+
+
+def public_source(source: DatasetSource) -> DatasetSource:
+    """The same for the source of a model's data."""
+    return DATASETS.build(public_form(source.to_dict()))
 
 
 def load_source(source: DatasetSource, home: Path) -> Dataset:
@@ -60,44 +111,77 @@ def load_source(source: DatasetSource, home: Path) -> Dataset:
 def add_upload(dataset: Dataset, home: Path | None = None, quota: Quota | None = None) -> Upload:
     """Store a dataset; the source that is returned loads it again, in this process or another."""
     home = home or default_home()
-    size = _stored_bytes(dataset)
-    limit = number_from_env("SEMF_MAX_UPLOAD_MB", 500)
-    if size > limit * MB:
-        sizes = f"takes {size / MB:.0f} MB, and an upload may take {limit:.0f} MB"
-        raise InvalidInput("data", f"{sizes}; send fewer or smaller samples")
-    (quota or Quota(home)).check(size)
+    size = checked_size(dataset)
     source = Upload(new_id())
-    folder = home / "data" / source.id
-    folder.mkdir(parents=True, mode=0o700)
-    write_dataset(dataset, folder)
+    folder = source.folder(home)
+    with (quota or Quota(home)).reserved(size), whole_or_nothing(folder) as aside:
+        aside.mkdir(parents=True, mode=0o700)
+        write_dataset(dataset, aside)
     return source
+
+
+def most_decoded_bytes() -> int:
+    """The largest matrix that is made from an uploaded file."""
+    return int(min(number_from_env("SEMF_MAX_UPLOAD_MB", 500) * MB, sys.maxsize))
+
+
+def checked_size(dataset: Dataset) -> int:
+    """The bytes that a dataset takes, if it may be stored."""
+    size, limit = stored_bytes(dataset), most_decoded_bytes()
+    if size > limit:
+        sizes = f"takes {size / MB:.0f} MB, and an upload may take {limit / MB:.0f} MB"
+        raise InvalidInput("data", sizes, "send fewer or smaller samples")
+    return size
 
 
 def write_dataset(dataset: Dataset, folder: Path) -> None:
     """The files of a dataset: its matrix, what is known of its truth, and the rest."""
     if sparse.issparse(dataset.data):
-        sparse.save_npz(folder / "data.npz", dataset.data)
+        for name in SPARSE:
+            np.save(folder / f"sparse-{name}.npy", np.asarray(getattr(dataset.data, name)), allow_pickle=False)
     else:
         np.save(folder / "data.npy", dataset.data, allow_pickle=False)
-    truth = {name: getattr(dataset, name) for name in TRUTH if getattr(dataset, name) is not None}
-    np.savez(folder / "truth.npz", **truth)
-    write_json(folder / "info.json", {name: getattr(dataset, name) for name in INFO})
+    for name in TRUTH:
+        if getattr(dataset, name) is not None:
+            np.save(folder / f"{name}.npy", getattr(dataset, name), allow_pickle=False)
+    if named := dataset.axes.to_dict():
+        write_json(folder / AXES, named)
+    write_json(folder / "info.json", {name: getattr(dataset, name) for name in INFO}, durable=True)
 
 
-def read_dataset(folder: Path) -> Dataset:
-    """What `write_dataset` wrote; FileNotFoundError if it is not there."""
-    info = read_json(folder / "info.json")
-    data = _read_matrix(folder)
-    with np.load(folder / "truth.npz", allow_pickle=False) as stored:
-        truth = {name: stored[name] for name in stored.files}
-    return Dataset(data, **info, **truth)
+def read_dataset(folder: Path, mapped_above: int = MAPPED_BYTES) -> Dataset:
+    """What `write_dataset` wrote, a dense matrix of more bytes mapped; FileNotFoundError if it is not there."""
+    with reading(folder):
+        info = read_json(folder / "info.json")
+        data, truth = _read_matrix(folder, mapped_above), _read_truth(folder, mapped_above)
+        dataset = Dataset(data, **info, axes=read_axes(folder, data.shape), **truth)
+        for array in (data, *truth.values()):
+            if isinstance(array, np.memmap) and sys.platform == "linux":  # checked entry by entry, and in memory since then
+                array._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+        return dataset
+
+
+def read_axes(folder: Path, shape: tuple[int, int]) -> Axes:
+    """The names in a folder, for a matrix of this shape; none if they are not there."""
+    path = folder / AXES
+    return Axes.from_dict(read_json(path), shape) if path.exists() else Axes()
+
+
+def _read_truth(folder: Path, mapped_above: int) -> dict[str, Any]:
+    if (folder / "truth.npz").exists():  # as earlier versions wrote it
+        with np.load(folder / "truth.npz", allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    there = [name for name in TRUTH if (folder / f"{name}.npy").exists()]
+    return {name: _read_array(folder / f"{name}.npy", mapped_above) for name in there}
 
 
 def remove_unused(home: Path, candidates: Iterable[str]) -> int:
     """Delete those of the uploads that no run, no study and no snapshot uses; how many."""
-    used = {upload for spec in (home / "runs").glob("*/spec*.json") if (upload := _upload_of(spec))}
-    used |= {upload for study in (home / "studies").glob("*/study.json") if (upload := _upload_of(study, "base"))}
-    used |= {str(read_json(card)["upload"]) for card in (home / "snapshots").glob("*/*.json")}
+    candidates = list(candidates)
+    if not candidates:
+        return 0
+    named = [*home.glob("runs/*/spec*.json"), *home.glob("studies/*/study.json"), *home.glob("snapshots/*/*.json")]
+    used = {upload for file in named for upload in _ids_in(file)}
     removed = 0
     for upload in candidates:
         folder = home / "data" / checked_id("id", upload)
@@ -107,17 +191,16 @@ def remove_unused(home: Path, candidates: Iterable[str]) -> int:
     return removed
 
 
-def _upload_of(file: Path, part: str = "") -> str | None:
-    """The upload that a model, or the model in this part of a file, is for."""
+def _ids_in(file: Path) -> list[str]:
+    """Everything in a file that might be the id of an upload, whether the file is otherwise in order or not."""
     try:
-        model = read_json(file)
+        return [found.decode() for found in _ID.findall(file.read_bytes())]
     except FileNotFoundError:  # it was deleted meanwhile
-        return None
-    dataset = (model[part] if part else model).get("dataset", {})  # a study of a preset names none
-    return dataset["id"] if dataset.get("name") == Upload.name else None
+        return []
 
 
-def _stored_bytes(dataset: Dataset) -> int:
+def stored_bytes(dataset: Dataset) -> int:
+    """What the arrays of a dataset take on disk."""
     arrays: list[Any] = [getattr(dataset, name) for name in TRUTH]
     if sparse.issparse(dataset.data):
         arrays += [dataset.data.data, dataset.data.indices, dataset.data.indptr]
@@ -126,8 +209,16 @@ def _stored_bytes(dataset: Dataset) -> int:
     return sum(a.nbytes for a in arrays if a is not None)
 
 
-def _read_matrix(folder: Path) -> Any:
-    if (folder / "data.npz").exists():
+def _read_matrix(folder: Path, mapped_above: int) -> Any:
+    if (folder / "data.npz").exists():  # as earlier versions wrote a sparse matrix
         return sparse.load_npz(folder / "data.npz")
-    path = folder / "data.npy"
-    return np.load(path, mmap_mode="r" if path.stat().st_size > MAPPED_BYTES else None, allow_pickle=False)
+    if (folder / "data.npy").exists():
+        return _read_array(folder / "data.npy", mapped_above)
+    values, indices, indptr, shape = (_read_array(folder / f"sparse-{name}.npy", mapped_above) for name in SPARSE)
+    return sparse.csc_array((values, indices, indptr), shape=tuple(shape.tolist()))
+
+
+def _read_array(path: Path, mapped_above: int) -> Any:
+    array = np.load(path, mmap_mode="r" if path.stat().st_size > mapped_above else None, allow_pickle=False)
+    array.flags.writeable = False
+    return array

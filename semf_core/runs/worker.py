@@ -15,6 +15,7 @@ import resource
 import select
 import signal
 import sys
+import time
 import traceback
 import warnings
 from collections import deque
@@ -24,11 +25,16 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
+from semf_core.common.server_limits import server_limits
+from semf_core.limited.rlimits import limit_memory, stand_back
+from semf_core.runs.files import is_full
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.session import Session
 
 Order = dict[str, Any]
+NICENESS = 5
+BEAT_SECONDS = 2.0
 
 
 class ServerGone(Exception):
@@ -42,6 +48,7 @@ class Channel:
         self._source, self._sink = source, sink
         self._rest = b""
         self._number = 0
+        self._beat = 0.0
         self._orders: deque[Order] = deque()
         self._poll = select.poll()
         self._poll.register(source, select.POLLIN)
@@ -51,6 +58,13 @@ class Channel:
         if not self._orders and self._poll.poll(0):
             self._read()
         return bool(self._orders)
+
+    def look(self) -> bool:
+        """`pending`, and a sign of life from time to time: called again and again while something is computed."""
+        now = time.monotonic()
+        if now - self._beat > BEAT_SECONDS:
+            self.report("beat")
+        return self.pending()
 
     def next(self) -> Order:
         """The next order, waiting for it."""
@@ -68,6 +82,7 @@ class Channel:
         self._orders.extend(json.loads(line) for line in lines)
 
     def report(self, kind: str, **values: Any) -> None:
+        self._beat = time.monotonic()
         try:
             os.write(self._sink, json.dumps({"report": kind, "number": self._number, **values}).encode() + b"\n")
         except BrokenPipeError:
@@ -97,7 +112,7 @@ class Worker:
                 self.session.pause()
 
     def _iterate(self, session: Session) -> None:
-        ended = session.work(self.channel.pending)
+        ended = session.work(self.channel.look)
         if ended == "rests":
             session.pause()
             self._report("paused")
@@ -141,7 +156,7 @@ class Worker:
         try:
             session.edit(edit["edition"], edit["numbers"], edit["text"])
         except InvalidInput as refusal:
-            self.channel.report("refused", run=self.run_id, field=refusal.field, message=refusal.message)
+            self.channel.report("refused", run=self.run_id, refusal=refusal.to_dict())
         else:
             self.channel.report("edited", run=self.run_id, edition=session.edition)
 
@@ -151,7 +166,7 @@ class Worker:
 
     def _done(self, state: str) -> None:
         peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-        reason = self.session.run.stop_reason if self.session else ""
+        reason = self.session.ending if self.session else ""
         self._forget()
         self.channel.report("done", run=self.run_id, state=state, reason=reason, peak_mb=peak_mb)
 
@@ -166,18 +181,20 @@ class Worker:
         try:
             if self.session is not None:
                 self.session.recorder.flush()
-            if self.folder is not None:
+            if self.folder is not None and not is_full(error):
                 self.folder.log.write_text(details, encoding="utf-8")
-        except OSError:  # the disk is full or the folder gone: then the server's log has it
-            print(details, file=sys.stderr)
+        except OSError as second:  # the disk is full or the folder gone: then the server's log has it
+            print(details if not is_full(second) else error_message(second), file=sys.stderr)
         with suppress(ServerGone):  # then there is nobody to tell
-            self.channel.report("failed", run=self.run_id, message=in_words(error))
+            self.channel.report("failed", run=self.run_id, message=error_message(error), full=is_full(error))
 
 
-def in_words(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
     """A sentence about what went wrong."""
     if isinstance(error, MemoryError):
-        return "the computation ran out of memory"
+        return f"the computation needed more than the {server_limits().run_mb:g} MB of memory that a run may take"
+    if is_full(error):
+        return "the disk is full"
     if isinstance(error, InvalidInput):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -192,6 +209,8 @@ def main() -> int:
     channel = Channel(os.dup(0), os.dup(1))
     os.dup2(2, 1)  # whatever a library prints must not get between the reports
     worker = Worker(channel)
+    limit_memory(server_limits().run_mb)
+    stand_back(NICENESS)
     with threadpool_limits(1, user_api="blas"):
         try:
             worker.serve()

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput, Parametrized, param
-from semf_core.registry import Registry
+from semf_core.common.parameters import InvalidInput, Parametrized, param
+from semf_core.common.registry import Registry
 
 Array = np.ndarray
 Shape = tuple[int, int]
@@ -19,10 +19,26 @@ Shape = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class StructureSet(Parametrized):
-    """A set of matrices with a projection; every set binds the scope that its parameters name."""
+    r"""A set of matrices with a projection. Subclasses define `project` and `condition`, and say whether they are `convex`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import SETS, Sparse
+    >>> two = Sparse(2)
+    >>> A = np.array([[3.0], [-4.0], [1.0]])
+    >>> two.project(A).ravel(), two.violation(A), two.exact, two.convex
+    (array([ 3., -4.,  0.]), 1.0, True, False)
+    >>> two.condition("X")
+    '\\|X_{j}\\|_0 \\le 2\\;\\forall j'
+    >>> SETS.parse("sparse:k=2,columns=0-3") == Sparse(2, columns=[0, 1, 2, 3])
+    True
+    """
 
     title: ClassVar[str] = ""
     summary: ClassVar[str] = ""
+    cost: ClassVar[str] = ""
+    """Order of the work of a projection: N entries in vectors of length d."""
     example: ClassVar[dict[str, Any]] = {}
     """Parameters that make sense for a 6×4 matrix: generic tests and listings use them."""
     size: ClassVar[str] = "free"
@@ -31,6 +47,8 @@ class StructureSet(Parametrized):
     """What remains of the set once the support is fixed: "free" or "nonnegative" entries, None if more."""
     binds_support: ClassVar[bool] = True
     """Whether zero entries of a member may have to stay zero."""
+    workspace: ClassVar[float] = 2
+    """Arrays of the size of the matrix that a projection makes on its way (measured, like the buffers of a solver)."""
 
     @property
     def convex(self) -> bool:
@@ -46,12 +64,43 @@ class StructureSet(Parametrized):
         """Why the projection is exact or approximate, in a sentence."""
         return "closed form"
 
+    @property
+    def columnwise(self) -> bool:
+        """Every column of a matrix is projected by itself, and all of them alike."""
+        return False
+
+    def nonzeros(self, length: int) -> int:
+        """At most so many nonzeros are in a column of this length."""
+        return length
+
     def project(self, A: Array) -> Array:
-        """A nearest (or, if not `exact`, near) member, as a new array; A is left alone."""
+        """A nearest (or, if not `exact`, near) member.
+
+        Parameters
+        ----------
+        A : array
+            Any matrix; it is left alone.
+
+        Returns
+        -------
+        array
+            A new array of the same shape and precision.
+        """
         raise NotImplementedError
 
     def violation(self, A: Array) -> float:
-        """Distance from A to its projection, in the units of A (Frobenius norm)."""
+        """Distance from a matrix to its projection.
+
+        Parameters
+        ----------
+        A : array
+            Any matrix.
+
+        Returns
+        -------
+        float
+            Frobenius norm of the difference, in the units of A; 0 for a member.
+        """
         A = as_matrix(A)
         return frobenius(A - self.project(A))
 
@@ -93,8 +142,8 @@ class Scope:
     """Which vectors of a matrix, and which of their entries, are bound."""
 
     axis: str = "column"
-    columns: tuple[int, ...] | None = None
-    entries: tuple[int, ...] | None = None
+    columns: Sequence[int] | None = None
+    entries: Sequence[int] | None = None
     inverted: bool = False
     """The vectors bound are those that `columns` does not name."""
 
@@ -143,7 +192,31 @@ class Scope:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VectorSet(StructureSet):
-    """A set that constrains each column, each row, or the whole matrix as one vector."""
+    """A set that constrains each column, each row, or the whole matrix as one vector: its scope.
+
+    Subclasses define `project_vectors`, which gets the bound vectors as columns, and `vector_condition`.
+
+    Parameters
+    ----------
+    axis : {'column', 'row', 'all'}
+        Whether each column is bound, each row, or all entries at once.
+    columns : sequence of int, optional
+        Which columns (or rows) are bound, from 0; by default all.
+    entries : sequence of int, optional
+        Which entries of each of these vectors are bound, from 0; by default all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Sparse
+    >>> A = np.array([[3.0, 1.0], [2.0, 4.0]])
+    >>> Sparse(1, axis="row").project(A)
+    array([[3., 0.],
+           [0., 4.]])
+    >>> Sparse(1, columns=[0]).project(A)
+    array([[3., 1.],
+           [0., 4.]])
+    """
 
     keeps_zero: ClassVar[bool] = True
     """The zero vector projects to zero, so all-zero vectors may be left out of a computation."""
@@ -154,10 +227,10 @@ class VectorSet(StructureSet):
     axis: str = param(
         "choice", "column", choices=("column", "row", "all"), help="binds each column, each row, or all entries at once"
     )
-    columns: tuple[int, ...] | None = param(
+    columns: Sequence[int] | None = param(
         "indices", None, optional=True, help="which columns (rows, if it binds rows) it binds; empty binds all"
     )
-    entries: tuple[int, ...] | None = param(
+    entries: Sequence[int] | None = param(
         "indices", None, optional=True, help="which entries of each of these vectors it binds; empty binds all"
     )
 
@@ -169,6 +242,17 @@ class VectorSet(StructureSet):
     def binds_all_entries(self) -> bool:
         """No entry of the matrix is left free."""
         return self.columns is None and self.entries is None
+
+    @property
+    def columnwise(self) -> bool:
+        return self.axis == "column" and self.columns is None
+
+    def nonzeros(self, length: int) -> int:
+        return self.vector_nonzeros(length) if self.axis == "column" and self.binds_all_entries else length
+
+    def vector_nonzeros(self, length: int) -> int:
+        """At most so many nonzeros are in a bound vector of this length."""
+        return length
 
     def project_vectors(self, B: Array) -> Array:
         """The projection of every column of B, as a new array."""
@@ -275,11 +359,11 @@ def as_matrix(A: Any) -> Array:
     """A as a two-dimensional floating-point array, without a copy where it is one already."""
     array = np.asarray(A)
     if array.ndim != 2:
-        raise InvalidInput("A", f"a structure set takes a matrix, not an array of shape {array.shape}")
+        raise InvalidInput("A", f"a structure set takes a matrix, not an array of shape {array.shape}", whole=True)
     if array.dtype in (np.float32, np.float64):
         return array
     if array.dtype.kind not in "biuf":
-        raise InvalidInput("A", f"a structure set takes a matrix of real numbers, not of {array.dtype}")
+        raise InvalidInput("A", f"a structure set takes a matrix of real numbers, not of {array.dtype}", whole=True)
     return array.astype(np.float64)
 
 

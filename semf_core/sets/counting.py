@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput, param
+from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets.base import SETS, Array, Shape, StructureSet, VectorSet, latex_indices, renumber
-from semf_core.sets.kernels import as_counts, equal_on_top, group_top_mask, keep_largest
+from semf_core.sets.kernels import (
+    Stacks,
+    as_counts,
+    equal_on_top,
+    group_top_mask,
+    groups_by_size,
+    keep_largest,
+    keep_largest_of_groups,
+)
 
 
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class Sparse(VectorSet):
-    """‖x‖₀ ≤ k for each bound vector (SeMF eq. 15)."""
+    """‖x‖₀ ≤ k for each bound vector (SeMF eq. 15).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Sparse
+    >>> Sparse(1).project(np.array([[3.0, 1.0], [-4.0, 0.5]]))
+    array([[ 0.,  1.],
+           [-4.,  0.]])
+    >>> Sparse(2, axis="all").project(np.array([[3.0, 1.0], [-4.0, 0.5]]))
+    array([[ 3.,  0.],
+           [-4.,  0.]])
+    """
 
     name: ClassVar[str] = "sparse"
     title: ClassVar[str] = "k-sparse"
     summary: ClassVar[str] = "at most k nonzeros"
+    cost: ClassVar[str] = "O(N)"
     example: ClassVar[dict[str, Any]] = {"k": 2}
     ignores_zeros: ClassVar[bool] = True
     polish_sign: ClassVar[str | None] = "free"
@@ -30,9 +53,12 @@ class Sparse(VectorSet):
     def project_vectors(self, B: Array) -> Array:
         return keep_largest(B, self.k)
 
+    def vector_nonzeros(self, length: int) -> int:
+        return self.k
+
     def check_length(self, length: int) -> None:
         if self.k > length:
-            raise InvalidInput("k", f"at most {length} nonzeros fit in a vector of length {length}, not {self.k}")
+            raise InvalidInput("k", f"at most {length} nonzeros fit in a vector of length {length}, not {self.k}", whole=True)
 
     def restricted(self, keep: Array, axis: int, shape: Shape) -> StructureSet | None:
         s = super().restricted(keep, axis, shape)
@@ -48,35 +74,55 @@ class Sparse(VectorSet):
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class GroupSparse(VectorSet):
-    """‖x_{G_t}‖₀ ≤ k_t for each group G_t of a partition (SeMF eqs. 18-20)."""
+    """‖x_{G_t}‖₀ ≤ k_t for each group G_t of a partition (SeMF eqs. 18-20).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import GroupSparse
+    >>> GroupSparse([[0, 1], [2, 3]]).project(np.array([[3.0], [1.0], [-4.0], [0.5]])).ravel()
+    array([ 3.,  0., -4.,  0.])
+    """
 
     name: ClassVar[str] = "group_sparse"
     title: ClassVar[str] = "k per group"
     summary: ClassVar[str] = "each group of a partition holds at most k nonzeros (one, by default)"
+    cost: ClassVar[str] = "O(N)"
     example: ClassVar[dict[str, Any]] = {"groups": [[0, 1], [2, 3, 4], [5]]}
     polish_sign: ClassVar[str | None] = "free"
 
-    groups: tuple[tuple[int, ...], ...] = param("groups", symbol="G_t", help="a partition of the entries of each vector")
-    k: int | tuple[int, ...] = param("integers", 1, low=1, symbol="k_t", help="nonzeros allowed, one number or one per group")
+    groups: Sequence[Sequence[int]] = param("groups", symbol="G_t", help="a partition of the entries of each vector")
+    k: int | Sequence[int] = param("integers", 1, low=1, symbol="k_t", help="nonzeros allowed, one number or one per group")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.k, tuple) and len(self.k) != len(self.groups):
-            raise InvalidInput("k", f"holds {len(self.k)} numbers for {len(self.groups)} groups; give one, or one per group")
+        if isinstance(self.k, Sequence) and len(self.k) != len(self.groups):
+            raise InvalidInput("k", f"holds {len(self.k)} numbers for {len(self.groups)} groups", "give one, or one per group")
         for t, (group, count) in enumerate(zip(self.groups, self.counts, strict=True)):
             if count > len(group):
                 room = f"has {len(group)} entries, so at most {len(group)} nonzeros, not {count}"
-                raise InvalidInput("k", f"group {{t}} (counted from {{origin}}) {room}", t=t)
+                raise InvalidInput("k", f"group {{t}} (counted from {{origin}}) {room}", whole=True, t=t)
 
     @property
     def counts(self) -> tuple[int, ...]:
         return as_counts(self.k, self.groups)
 
+    @cached_property
+    def _stacks(self) -> Stacks:
+        return groups_by_size(self.groups, self.counts)
+
     def mask(self, key: Array) -> Array:
-        return group_top_mask(key, self.groups, self.counts)
+        return group_top_mask(key, self._stacks)
+
+    def keep_largest(self, B: Array, clip: bool = False) -> Array:
+        """The projection, and with `clip` that onto the nonnegative members."""
+        return keep_largest_of_groups(B, self._stacks, clip)
 
     def project_vectors(self, B: Array) -> Array:
-        return B * self.mask(np.abs(B))
+        return self.keep_largest(B)
+
+    def vector_nonzeros(self, length: int) -> int:
+        return sum(self.counts)
 
     def check_length(self, length: int) -> None:
         flat = {i for g in self.groups for i in g}
@@ -110,11 +156,20 @@ class GroupSparse(VectorSet):
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class EqualNonzeros(VectorSet):
-    """k entries share one value a ≥ 0, the others vanish (SeMF Prop. 2, eq. 33)."""
+    """k entries share one value a ≥ 0, the others vanish (SeMF Prop. 2, eq. 33).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import EqualNonzeros
+    >>> EqualNonzeros(2).project(np.array([[3.0], [1.0], [-4.0], [2.0]])).ravel()
+    array([2.5, 0. , 0. , 2.5])
+    """
 
     name: ClassVar[str] = "equal_nonzeros"
     title: ClassVar[str] = "Equal nonzeros"
     summary: ClassVar[str] = "the nonzeros of a vector are positive and all equal"
+    cost: ClassVar[str] = "O(N) for a given k, else O(N log d)"
     example: ClassVar[dict[str, Any]] = {"k": 2}
 
     k: int | None = param("integer", None, low=1, optional=True, symbol="k", help="number of nonzeros; empty leaves it free")
@@ -127,9 +182,12 @@ class EqualNonzeros(VectorSet):
     def project_vectors(self, B: Array) -> Array:
         return equal_on_top(B, None, self.k)
 
+    def vector_nonzeros(self, length: int) -> int:
+        return self.k or length
+
     def check_length(self, length: int) -> None:
         if self.k is not None and self.k > length:
-            raise InvalidInput("k", f"at most {length} nonzeros fit in a vector of length {length}, not {self.k}")
+            raise InvalidInput("k", f"at most {length} nonzeros fit in a vector of length {length}, not {self.k}", whole=True)
 
     def vector_condition(self, x: str) -> str:
         count = "" if self.k is None else rf",\; |S| = {self.k}"

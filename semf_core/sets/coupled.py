@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput, param
-from semf_core.sets.base import SETS, Array, Shape, StructureSet, as_matrix, check_indices, latex_indices
+from semf_core.common.parameters import InvalidInput, param
+from semf_core.sets.base import SETS, Array, Scope, Shape, StructureSet, as_matrix, check_indices, latex_indices
 from semf_core.sets.kernels import orthogonal_pair, polar, remove_component, top_mask
 
 
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class OrthogonalTo(StructureSet):
-    """X_j ⊥ X_c for all j ≠ c (SeMF eq. 16)."""
+    """X_j ⊥ X_c for all j ≠ c, or for some of them (SeMF eq. 16); of columns or of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import OrthogonalTo
+    >>> OrthogonalTo(0).project(np.array([[1.0, 3.0], [0.0, 2.0]]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
 
     name: ClassVar[str] = "orthogonal_to"
     title: ClassVar[str] = "Orthogonal to a column"
-    summary: ClassVar[str] = "every other column is orthogonal to a chosen one"
+    summary: ClassVar[str] = "other columns (or rows), all or some, are orthogonal to a chosen one"
+    cost: ClassVar[str] = "O(N)"
     example: ClassVar[dict[str, Any]] = {"column": 2}
 
-    column: int = param("integer", low=0, index=True, symbol="c", help="the column that the others are orthogonal to")
-    hold: bool = param("boolean", True, help="keep that column as it is (eq. 16); off: move it too, to the joint nearest point")
+    column: int = param("integer", low=0, index=True, symbol="c", help="the column (row) that the others are orthogonal to")
+    hold: bool = param("boolean", True, help="keep that column and move the others; off: move all to the joint nearest point")
+    _: KW_ONLY
+    axis: str = param("choice", "column", choices=("column", "row"), help="which vectors are orthogonal")
+    columns: Sequence[int] | None = param("indices", None, optional=True, help="which of the others are bound; empty binds all")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.columns == (self.column,):
+            raise InvalidInput("columns", "name only the chosen one itself", "name others, or leave it empty to bind all")
 
     @property
     def exact(self) -> bool:
@@ -32,33 +52,59 @@ class OrthogonalTo(StructureSet):
     @property
     def reason(self) -> str:
         if self.hold:
-            return "nearest among the points that keep the chosen column (eq. 16); moving it too may come nearer"
+            return f"nearest among the points that keep the chosen {self.axis}; moving it too may come nearer"
         return "closed form: one eigenvector of a p×p matrix"
 
     def project(self, A: Array) -> Array:
-        A = as_matrix(A)
-        return remove_component(A, self.column) if self.hold else orthogonal_pair(A, self.column)
+        scope, column = self.reach
+        kernel = remove_component if self.hold else orthogonal_pair
+        return scope.apply(as_matrix(A), lambda B: kernel(B, column))
+
+    @cached_property
+    def reach(self) -> tuple[Scope, int]:
+        """The chosen vector and those bound to it, and which of them is the chosen one."""
+        if self.columns is None:
+            return Scope(self.axis), self.column
+        return Scope(self.axis, (self.column, *(j for j in self.columns if j != self.column))), 0
 
     def check_shape(self, shape: Shape) -> None:
-        if self.column >= shape[1]:
-            room = f"but there are only {shape[1]} columns (counted from {{origin}})"
+        count = shape[0] if self.axis == "row" else shape[1]
+        if self.column >= count:
+            room = f"but there are only {count} {self.axis}s (counted from {{origin}})"
             raise InvalidInput("column", f"is {{column}}, {room}", column=self.column)
+        if self.columns is not None:
+            check_indices("columns", self.columns, count, self.axis)
 
     def restricted(self, keep: Array, axis: int, shape: Shape) -> StructureSet | None:
-        return self if axis == 0 else None
+        return self if axis == (1 if self.axis == "row" else 0) else None
 
     def condition(self, symbol: str) -> str:
-        return rf"{symbol}_{{j}} \perp {symbol}_{{{self.column + 1}}}\;\forall j \ne {self.column + 1}"
+        index, after = ("i", ",:") if self.axis == "row" else ("j", "")
+        chosen = self.column + 1
+        others = () if self.columns is None else [j for j in self.columns if j != self.column]
+        over = rf"\in\{{{latex_indices(others)}\}}" if others else rf" \ne {chosen}"
+        return rf"{symbol}_{{{index}{after}}} \perp {symbol}_{{{chosen}{after}}}\;\forall {index}{over}"
 
 
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class Orthonormal(StructureSet):
-    """XᵀX = I, by orthogonal Procrustes."""
+    """XᵀX = I, by orthogonal Procrustes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Orthonormal
+    >>> Orthonormal().project(np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 0.0]]))
+    array([[1., 0.],
+           [0., 1.],
+           [0., 0.]])
+    """
 
     name: ClassVar[str] = "orthonormal"
     title: ClassVar[str] = "Orthonormal"
     summary: ClassVar[str] = "columns (or rows) are unit vectors, mutually orthogonal"
+    cost: ClassVar[str] = "O(Np), p the number of vectors"
     size: ClassVar[str] = "fixed"
 
     axis: str = param("choice", "column", choices=("column", "row"), help="which vectors are orthonormal")
@@ -74,7 +120,9 @@ class Orthonormal(StructureSet):
     def check_shape(self, shape: Shape) -> None:
         length, count = shape[::-1] if self.axis == "row" else shape
         if count > length:
-            raise InvalidInput("axis", f"{count} {self.axis}s of length {length} cannot be orthonormal; use at most {length}")
+            raise InvalidInput(
+                "axis", f"{count} {self.axis}s of length {length} cannot be orthonormal", f"use at most {length}", whole=True
+            )
 
     def condition(self, symbol: str) -> str:
         return f"{symbol}^T {symbol} = I" if self.axis == "column" else f"{symbol} {symbol}^T = I"
@@ -83,15 +131,25 @@ class Orthonormal(StructureSet):
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class DisjointSupports(StructureSet):
-    """No two columns are nonzero in the same row: Σ_{i≠j} |x_i|ᵀ|x_j| = 0."""
+    """No two columns are nonzero in the same row: Σ_{i≠j} |x_i|ᵀ|x_j| = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import DisjointSupports
+    >>> DisjointSupports().project(np.array([[1.0, 3.0], [2.0, 1.0]]))
+    array([[0., 3.],
+           [2., 0.]])
+    """
 
     name: ClassVar[str] = "disjoint_supports"
     title: ClassVar[str] = "Disjoint supports"
     summary: ClassVar[str] = "no two columns (or rows) are nonzero at the same place"
+    cost: ClassVar[str] = "O(N)"
     polish_sign: ClassVar[str | None] = "free"
 
     axis: str = param("choice", "column", choices=("column", "row"), help="which vectors must not overlap")
-    columns: tuple[int, ...] | None = param("indices", None, optional=True, help="which of them; empty binds all")
+    columns: Sequence[int] | None = param("indices", None, optional=True, help="which of them; empty binds all")
 
     def project(self, A: Array) -> Array:
         A = as_matrix(A)

@@ -11,11 +11,17 @@ import numpy as np
 from scipy.fft import dct, idct
 from scipy.optimize import isotonic_regression
 
-from semf_core.sets.kernels import binary_scale
+from semf_core.mathematics import loops as uncompiled
+from semf_core.mathematics.compiled import loops
+from semf_core.sets.kernels import binary_scale, clip_nonnegative
 
 Array = np.ndarray
 BATCH = 32
 """Isotonic problems solved in one call; each lies above the one before, which costs log₂ 96 bits of the 53."""
+LEVEL = 1e-140
+"""Beside entries of order one, a bound on differences below this leaves the mean alone."""
+BOLD, STEPS = 30, 1000
+"""Steps in which the free entries and the weight of a smooth nonnegative curve may change together, and steps in all."""
 
 
 def monotone(B: Array, increasing: bool) -> Array:
@@ -114,8 +120,7 @@ def smooth(B: Array, bound: float) -> Array:
     scale, target = scale[moved], target[moved]
     w = 4 * np.sin(np.pi * np.arange(d) / (2 * d))[:, None] ** 2
     C = dct(B[:, moved] / scale, type=2, norm="ortho", axis=0)
-    # Beside entries of order one, so small a bound leaves the mean alone.
-    level = target < 1e-140
+    level = target < LEVEL
     C[1:, level] = 0
     C[:, ~level] /= 1 + w * _smoothing_weight(np.sqrt(w[1:]) * C[1:, ~level], w[1:], target[~level])
     out[:, moved] = idct(C, type=2, norm="ortho", axis=0) * scale
@@ -138,3 +143,51 @@ def _smoothing_weight(R: Array, w: Array, target: Array) -> Array:
         if np.all(step <= 4 * np.finfo(np.float64).eps * weight):
             break
     return weight
+
+
+def smooth_nonnegative(B: Array, bound: float) -> Array:
+    """argmin ‖Z − B‖ over Z ≥ 0 with Σ_i (z_{i+1} − z_i)² ≤ bound.
+
+    Clipping makes no difference of neighbours larger; where it does not suffice, Z is for some weight λ the
+    minimiser of ‖z − b‖² + λ‖Dz‖² over z ≥ 0, and ‖D z‖² = bound.
+    """
+    out = clip_nonnegative(B)
+    scale = binary_scale(B)
+    target = np.sqrt(bound) / scale
+    steps = np.diff(out / scale, axis=0)
+    for j in np.flatnonzero(np.sqrt(np.einsum("ij,ij->j", steps, steps)) > target):
+        b = B[:, j] / scale[j]
+        out[:, j] = scale[j] * (max(b.mean(), 0) if target[j] < LEVEL else _string_on_the_floor(b, target[j]))
+    return out
+
+
+def _string_on_the_floor(b: Array, target: float) -> Array:
+    """argmin ‖z − b‖ over z ≥ 0 with ‖Dz‖ = target, which is too small for the clipped b.
+
+    The matrices I + λDᵀD have no positive entry off the diagonal, so that for a fixed λ binding negative entries and
+    freeing those that would rise ends at the minimiser; λ is moved by Newton's method on 1/‖Dz‖ at the same time.
+    """
+    compiled = loops()
+    kernels = compiled or uncompiled
+    make = np.array if compiled else list  # lists are what plain Python is fastest on
+    d, entries = len(b), make(b)
+    free, z, pivots, reduced, found = make([True] * d), make(b), make(b), make(b), make([0.0, 0.0])
+    low, high, weight = 0.0, np.inf, (float(np.linalg.norm(np.diff(b))) / target - 1) / 4
+    for step in range(STEPS):
+        kernels.smooth_where_free(entries, weight, free, z, pivots, reduced, found)
+        size = np.sqrt(found[0])
+        best = np.maximum(z, 0)
+        changes = kernels.move_contact(entries, weight, free, z, step >= BOLD)
+        if not changes:
+            rounding = np.finfo(float).eps * (20 * target + np.sqrt(d) * best.max())
+            low, high = (weight, high) if size > target else (low, weight)
+            if abs(size - target) <= rounding:
+                break
+        elif step >= BOLD:
+            continue
+        moved = weight + found[0] / found[1] * (size / target - 1) if found[1] > 0 else low
+        moved = low + (weight - low) / 8 if moved <= low else (weight + high) / 2 if moved >= high else moved
+        if moved == weight and not changes:
+            break
+        weight = moved
+    return best * (target / size) if size > target else best

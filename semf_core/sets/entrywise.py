@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput, param
+from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets.base import SETS, Array, Shape, StructureSet, VectorSet, as_matrix, check_indices, latex_indices, latex_number
 from semf_core.sets.kernels import clip_nonnegative
 
@@ -15,11 +16,21 @@ from semf_core.sets.kernels import clip_nonnegative
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class Nonnegative(VectorSet):
-    """X_ij ≥ 0 (SeMF §3.2)."""
+    """X_ij ≥ 0 (SeMF §3.2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Nonnegative
+    >>> Nonnegative().project(np.array([[1.0, -2.0], [-3.0, 4.0]]))
+    array([[1., 0.],
+           [0., 4.]])
+    """
 
     name: ClassVar[str] = "nonnegative"
     title: ClassVar[str] = "Nonnegative"
     summary: ClassVar[str] = "every entry is zero or positive"
+    cost: ClassVar[str] = "O(N)"
     ignores_zeros: ClassVar[bool] = True
     binds_support: ClassVar[bool] = False
 
@@ -32,6 +43,10 @@ class Nonnegative(VectorSet):
         """Signs that differ between parts of the factor are more than polishing handles."""
         return "nonnegative" if self.binds_all_entries else None
 
+    @property
+    def columnwise(self) -> bool:
+        return super().columnwise or self.binds_all_entries
+
     def project_vectors(self, B: Array) -> Array:
         return clip_nonnegative(B)
 
@@ -42,11 +57,20 @@ class Nonnegative(VectorSet):
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class Box(VectorSet):
-    """low ≤ X_ij ≤ high."""
+    """low ≤ X_ij ≤ high.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Box
+    >>> Box(-1, 2).project(np.array([[-3.0, 0.5, 4.0]]))
+    array([[-1. ,  0.5,  2. ]])
+    """
 
     name: ClassVar[str] = "box"
     title: ClassVar[str] = "Box"
     summary: ClassVar[str] = "every entry lies between two bounds"
+    cost: ClassVar[str] = "O(N)"
     example: ClassVar[dict[str, Any]] = {"low": -0.5, "high": 1.0}
 
     low: float = param("number", symbol="l", help="smallest value allowed")
@@ -55,7 +79,7 @@ class Box(VectorSet):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.low > self.high:
-            raise InvalidInput("low", f"{self.low:g} is above high = {self.high:g}; exchange them")
+            raise InvalidInput("low", f"{self.low:g} is above high = {self.high:g}", "exchange them", whole=True)
 
     @property
     def convex(self) -> bool:
@@ -72,6 +96,10 @@ class Box(VectorSet):
     keeps_zero = holds_zero
     ignores_zeros = holds_zero
 
+    @property
+    def columnwise(self) -> bool:
+        return super().columnwise or self.binds_all_entries
+
     def project_vectors(self, B: Array) -> Array:
         return np.clip(B, B.dtype.type(self.low), B.dtype.type(self.high))
 
@@ -82,11 +110,21 @@ class Box(VectorSet):
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class Support(StructureSet):
-    """X_ij = 0 wherever the mask is 0."""
+    """X_ij = 0 wherever the mask is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Support
+    >>> Support([[1, 0], [0, 1]]).project(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1., 0.],
+           [0., 4.]])
+    """
 
     name: ClassVar[str] = "support"
     title: ClassVar[str] = "Fixed support"
     summary: ClassVar[str] = "entries outside a mask are zero"
+    cost: ClassVar[str] = "O(N)"
     example: ClassVar[dict[str, Any]] = {
         "mask": [[1, 0, 1, 1], [1, 1, 0, 1], [0, 1, 1, 1], [1, 1, 1, 0], [1, 0, 0, 1], [1, 1, 1, 1]]
     }
@@ -115,15 +153,25 @@ class Support(StructureSet):
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class FixedColumns(StructureSet):
-    """Chosen columns hold known values."""
+    """Chosen columns hold known values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import FixedColumns
+    >>> FixedColumns([0], [[1], [1]]).project(np.array([[5.0, 2.0], [6.0, 3.0]]))
+    array([[1., 2.],
+           [1., 3.]])
+    """
 
     name: ClassVar[str] = "fixed_columns"
     title: ClassVar[str] = "Known columns"
     summary: ClassVar[str] = "chosen columns are held at given values"
+    cost: ClassVar[str] = "O(N)"
     example: ClassVar[dict[str, Any]] = {"columns": [1, 3], "values": [[1, 0], [2, 0], [0, 1], [0, 3], [1, 1], [0, 0.5]]}
     size: ClassVar[str] = "fixed"
 
-    columns: tuple[int, ...] = param("indices", help="which columns (or rows) are known")
+    columns: Sequence[int] = param("indices", help="which columns (or rows) are known")
     values: Array = param("matrix", help="their values: one column here for each column (or row) named")
     axis: str = param("choice", "column", choices=("column", "row"), help="the known vectors are columns or rows")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.sets.base import Array, Shape, StructureSet, VectorSet
 from semf_core.sets.counting import EqualNonzeros, GroupSparse, Sparse
 from semf_core.sets.coupled import DisjointSupports, OrthogonalTo, Orthonormal
@@ -27,7 +27,7 @@ def check_pairs(sets: Sets) -> None:
     for a, b in _ordered_pairs(sets):
         sentence = _contradiction(a, b)
         if sentence:
-            raise InvalidInput(f"{a.name} and {b.name}", sentence)
+            raise InvalidInput(f"{a.name} and {b.name}", sentence, whole=True)
 
 
 def check_together(sets: Sets, shape: Shape) -> None:
@@ -36,7 +36,7 @@ def check_together(sets: Sets, shape: Shape) -> None:
         if isinstance(a, VectorSet) and isinstance(b, VectorSet) and _same_vectors(a, b):
             sentence = _contradiction_at(a, b, b.vector_shape(shape)[0])
             if sentence:
-                raise InvalidInput(f"{a.name} and {b.name}", sentence)
+                raise InvalidInput(f"{a.name} and {b.name}", sentence, whole=True)
     _check_bounds(sets, shape)
     masks = [s.mask for s in sets if isinstance(s, Support)]
     if masks:
@@ -134,19 +134,21 @@ def _box_contradiction(box: Box, b: VectorSet, length: int) -> str | None:
 
 def _check_bounds(sets: Sets, shape: Shape) -> None:
     """Bounds on single entries, from scopes along any axis, must leave every entry a value."""
+    bounds = [(s, s.low, s.high) if isinstance(s, Box) else (s, 0.0, np.inf) for s in sets if isinstance(s, Nonnegative | Box)]
+    if not bounds or max(low for _, low, _ in bounds) <= min(high for _, _, high in bounds):
+        return  # wherever they meet: there is no need to look at every entry
     place = np.arange(shape[0] * shape[1]).reshape(shape)
-    low, high = np.full(place.size, -np.inf), np.full(place.size, np.inf)
-    for s in sets:
-        if isinstance(s, Nonnegative | Box):
-            bound = s.scope.take(place).ravel()
-            low[bound] = np.maximum(low[bound], s.low if isinstance(s, Box) else 0)
-            high[bound] = np.minimum(high[bound], s.high if isinstance(s, Box) else np.inf)
-            empty = np.flatnonzero(low > high)
-            if empty.size:
-                e = int(empty[0])
-                asked = f"would have to be at least {low[e]:g} and at most {high[e]:g}"
-                where = "entry ({row}, {column}), counted from {origin},"
-                raise InvalidInput(s.name, f"{where} {asked}", row=e // shape[1], column=e % shape[1])
+    lows, highs = np.full(place.size, -np.inf), np.full(place.size, np.inf)
+    for s, low, high in bounds:
+        bound = s.scope.take(place).ravel()
+        lows[bound] = np.maximum(lows[bound], low)
+        highs[bound] = np.minimum(highs[bound], high)
+        empty = np.flatnonzero(lows > highs)
+        if empty.size:
+            e = int(empty[0])
+            asked = f"would have to be at least {lows[e]:g} and at most {highs[e]:g}"
+            where = "entry ({row}, {column}), counted from {origin},"
+            raise InvalidInput(s.name, f"{where} {asked}", whole=True, row=e // shape[1], column=e % shape[1])
 
 
 def _check_support(s: StructureSet, mask: Array) -> None:
@@ -179,6 +181,8 @@ def _check_support(s: StructureSet, mask: Array) -> None:
 def _check_known(sets: Sets, shape: Shape) -> None:
     """The known columns must satisfy the other constraints by themselves."""
     fixed = [s for s in sets if isinstance(s, FixedColumns)]
+    if not fixed:
+        return
     A = np.zeros(shape)
     for f in fixed:
         A = f.project(A)
@@ -189,7 +193,9 @@ def _check_known(sets: Sets, shape: Shape) -> None:
             P = s.project(A)
             change = float(np.abs((P.T if f.axis == "row" else P)[:, list(f.columns)] - f.values).max())
             if change > KNOWN_TOLERANCE * (1 + float(np.abs(f.values).max())):
-                raise InvalidInput("values", f"the known {f.axis}s break the constraint {s.name}; change one of the two")
+                raise InvalidInput(
+                    "values", f"the known {f.axis}s break the constraint {s.name}", "change one of the two", whole=True
+                )
 
 
 def _decides_alone(s: StructureSet, f: FixedColumns, fixed: Sequence[FixedColumns]) -> bool:
@@ -199,7 +205,7 @@ def _decides_alone(s: StructureSet, f: FixedColumns, fixed: Sequence[FixedColumn
     if isinstance(s, Orthonormal):
         return s.axis == f.axis
     if isinstance(s, OrthogonalTo):
-        return any(known.axis == "column" and s.column in known.columns for known in fixed)
+        return any(known.axis == s.axis and s.column in known.columns for known in fixed)
     return isinstance(s, Support | FixedColumns | DisjointSupports)
 
 

@@ -1,4 +1,4 @@
-"""Sparse-opt: linear functions on the vectors of a given L1/L2 ratio (seed 001, eq. 5, Algorithms 3 and 4).
+"""Sparse-opt: linear functions on the vectors of a given L1/L2 ratio (Potluru et al. 2013, eq. 5, Algorithms 3 and 4).
 
 Hoyer's sparseness of a vector of d entries is (√d − ‖x‖₁/‖x‖₂)/(√d − 1), so a wanted sparseness is a
 wanted ratio k = ‖x‖₁/‖x‖₂ between 1 and √d. For a vector b

@@ -1,4 +1,4 @@
-"""A group of columns whose L1/L2 ratios k_j add up to a budget (seed 001, eqs. 2-4).
+"""A group of columns whose L1/L2 ratios k_j add up to a budget (Potluru et al. 2013, eqs. 2-4).
 
 With f_j from `hoyer` the nearest matrix splits the budget so that Σ f_j(k_j) is largest if the columns
 have unit norm, and Σ max(f_j(k_j), 0)² if their norms are free. The first sum is concave: at its

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from semf_core.parameters import InvalidInput, param
+from semf_core.common.parameters import InvalidInput, Param, param
 from semf_core.sets import base
 from semf_core.sets.base import SETS, Array, Shape, StructureSet, as_matrix
 from semf_core.sets.coupled import OrthogonalTo
@@ -18,13 +18,35 @@ from semf_core.sets.iterate import MAX_ROUNDS
 from semf_core.sets.planning import make_plan, successive_plan
 from semf_core.sets.plans import Plan
 
+ROUNDS = Param(
+    "integer", 0, low=0, high=MAX_ROUNDS, name="rounds",
+    help="rounds of one projection after the other in their order (SeMF §3.4, §4.4.3); 0: a closed form where one is known",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Intersection(StructureSet):
-    """All of `sets` at once; no sets leave the factor free.
+    """All of `sets` at once; no sets leave the factor free. `A & B` makes one.
 
-    `method` "auto" uses a closed form where one is known; "successive" makes `rounds` rounds of one
-    projection after the other in the given order, as in SeMF §4.4.3.
+    Parameters
+    ----------
+    sets : tuple of StructureSet
+        The members; intersections among them are taken apart.
+    method : {'auto', 'successive'}
+        "auto" uses a closed form where one is known; "successive" makes `rounds` rounds of one projection after
+        the other in the given order, as in SeMF §4.4.3.
+    rounds : int
+        Rounds of successive projections.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Nonnegative, Sparse, UnitNorm
+    >>> both = Nonnegative() & Sparse(2)
+    >>> both.project(np.array([[3.0], [-4.0], [1.0], [2.0]])).ravel()
+    array([3., 0., 0., 2.])
+    >>> both.exact, both.reason
+    (True, 'clip, then keep the k largest (Proposition 1 of the SeMF paper)')
     """
 
     name: ClassVar[str] = "intersection"
@@ -62,6 +84,11 @@ class Intersection(StructureSet):
         return "fixed" if "fixed" in sizes else "ball" if "ball" in sizes else "free"
 
     @property
+    def workspace(self) -> float:  # type: ignore[override]
+        """That of the hungriest member, and a matrix for each of them where corrections are kept."""
+        return max((s.workspace for s in self.sets), default=0) + len(self.sets)
+
+    @property
     def binds_support(self) -> bool:  # type: ignore[override]
         return any(s.binds_support for s in self.sets)
 
@@ -82,6 +109,14 @@ class Intersection(StructureSet):
     def plan(self) -> Plan:
         """How a matrix is projected, and what is known about the result."""
         return make_plan(self.sets) if self.method == "auto" else successive_plan(self.sets, self.rounds)
+
+    @cached_property
+    def columnwise(self) -> bool:
+        """Rounds that stop when all columns are well would not treat them by themselves."""
+        return (self.exact or (self.method == "successive" and self.rounds == 1)) and all(s.columnwise for s in self.sets)
+
+    def nonzeros(self, length: int) -> int:
+        return min((s.nonzeros(length) for s in self.sets), default=length)
 
     def project(self, A: Array) -> Array:
         return self.plan.project(as_matrix(A))
@@ -112,25 +147,134 @@ base.enter_intersection(Intersection)
 
 
 def combine(sets: Sequence[StructureSet]) -> StructureSet:
-    """One set that holds all the given constraints."""
+    """One set that holds all the given constraints.
+
+    Parameters
+    ----------
+    sets : sequence of StructureSet
+        The constraints; none leave the factor free.
+
+    Returns
+    -------
+    StructureSet
+        The only one of them, or their intersection.
+
+    Examples
+    --------
+    >>> from semf_core.sets import Nonnegative, Sparse, combine
+    >>> combine([Sparse(3)])
+    Sparse(axis='column', columns=None, entries=None, k=3)
+    >>> [s.name for s in combine([Nonnegative(), Sparse(3)]).sets]
+    ['nonnegative', 'sparse']
+    """
     return sets[0] if len(sets) == 1 else Intersection(tuple(sets))
 
 
 def members_of(s: StructureSet) -> tuple[StructureSet, ...]:
-    """The constraints of a set, one by one."""
+    """The constraints of a set, one by one.
+
+    Parameters
+    ----------
+    s : StructureSet
+        Any set, an intersection or not.
+
+    Returns
+    -------
+    tuple of StructureSet
+        Its members; the set itself where it is no intersection.
+
+    Examples
+    --------
+    >>> from semf_core.sets import Nonnegative, Sparse, members_of
+    >>> [s.name for s in members_of(Nonnegative() & Sparse(3))]
+    ['nonnegative', 'sparse']
+    """
     return s.sets if isinstance(s, Intersection) else (s,)
 
 
+def in_rounds(sets: Sequence[StructureSet], rounds: int) -> tuple[StructureSet, ...]:
+    """The constraints, projected onto one after the other instead of by a closed form.
+
+    Parameters
+    ----------
+    sets : sequence of StructureSet
+        The constraints in their order.
+    rounds : int
+        How often each of them has its turn; 0: a closed form where one is known.
+
+    Returns
+    -------
+    tuple of StructureSet
+        What to pass on as the constraints of a factor.
+
+    Examples
+    --------
+    >>> from semf_core.sets import Nonnegative, Sparse, in_rounds, without_rounds
+    >>> (turns,) = in_rounds([Nonnegative(), Sparse(3)], 2)
+    >>> turns.method, turns.rounds, turns.exact
+    ('successive', 2, False)
+    """
+    members = tuple(sets)
+    return (Intersection(members, "successive", rounds),) if rounds and members else members
+
+
+def without_rounds(sets: Sequence[StructureSet]) -> tuple[tuple[StructureSet, ...], int]:
+    """What `in_rounds` was given.
+
+    Parameters
+    ----------
+    sets : sequence of StructureSet
+        The constraints of a factor.
+
+    Returns
+    -------
+    members : tuple of StructureSet
+        The constraints one by one.
+    rounds : int
+        The rounds; 0 for a closed form where one is known.
+
+    Examples
+    --------
+    >>> from semf_core.sets import Nonnegative, Sparse, in_rounds, without_rounds
+    >>> members, rounds = without_rounds(in_rounds([Nonnegative(), Sparse(3)], 2))
+    >>> [s.name for s in members], rounds
+    (['nonnegative', 'sparse'], 2)
+    """
+    only = sets[0] if len(sets) == 1 else None
+    if isinstance(only, Intersection) and only.method == "successive":
+        return only.sets, only.rounds
+    return tuple(sets), 0
+
+
 def set_from_dict(values: object) -> StructureSet:
-    """The set described by JSON; an intersection holds its members under "sets"."""
+    """The set that a JSON object describes: the inverse of `to_dict`.
+
+    Parameters
+    ----------
+    values : dict
+        `{"name": …, parameter: value, …}`; an intersection holds its members under "sets".
+
+    Returns
+    -------
+    StructureSet
+        An equal set.
+
+    Examples
+    --------
+    >>> from semf_core.sets import Sparse, set_from_dict
+    >>> Sparse(3, columns=[0, 1]).to_dict()
+    {'name': 'sparse', 'k': 3, 'columns': [0, 1]}
+    >>> set_from_dict({"name": "sparse", "k": 3, "columns": [0, 1]}) == Sparse(3, columns=[0, 1])
+    True
+    """
     if isinstance(values, Mapping) and values.get("name") == Intersection.name:
         nested = values.get("sets")
         if not isinstance(nested, list):
-            raise InvalidInput("sets", "an intersection lists its members")
+            raise InvalidInput("sets", "an intersection lists its members", whole=True)
         rest = {k: v for k, v in values.items() if k not in {"name", "sets"}}
         unknown = set(rest) - {"method", "rounds"}
         if unknown:
-            raise InvalidInput(sorted(unknown)[0], "is not a parameter of intersection; it takes sets, method, rounds")
+            raise InvalidInput(sorted(unknown)[0], "is not a parameter of intersection", "it takes sets, method, rounds")
         return Intersection(tuple(set_from_dict(v) for v in nested), **rest)
     return SETS.build(values)
 

@@ -7,11 +7,18 @@ opens with the problem that is solved.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 import numpy as np
 
+from semf_core.mathematics.compiled import loops
+
 Array = np.ndarray
+Stacks = list[tuple[Array, int]]
+"""Groups of one size, a row of indices each, and the nonzeros that each of them may have."""
+LONG, SAMPLE, MARGIN = 2048, 256, 32
+"""From this length on a sample of so many entries tells, within so many of them, where the k-th largest is."""
+FEW, MANY = 16, 64
+"""The compiled loops take this many nonzeros a column at most, and this many columns at least."""
 
 
 def binary_scale(B: Array) -> Array:
@@ -28,8 +35,8 @@ def norms(P: Array) -> Array:
     """‖p_j‖₂ of every column in double precision, also where its square leaves the range of floating point."""
     with np.errstate(over="ignore"):
         found = np.sqrt(np.einsum("ij,ij->j", P, P, dtype=np.float64))
-    doubtful = (found < 1e-140) | ~np.isfinite(found)
-    if doubtful.any():
+    if not (found.min(initial=np.inf) >= 1e-140 and found.max(initial=0) < np.inf):
+        doubtful = (found < 1e-140) | ~np.isfinite(found)
         part = P[:, doubtful]
         scale = binary_scale(part)
         found[doubtful] = scale * np.linalg.norm(part / scale, axis=0)
@@ -50,8 +57,7 @@ def top_mask(key: Array, k: int) -> Array:
         mask = np.zeros(key.shape, dtype=bool)
         mask[key.argmax(axis=0), np.arange(n)] = True
         return mask
-    threshold = np.partition(key, d - k, axis=0)[d - k]
-    mask = key >= threshold
+    mask = key >= kth_largest(key, k)
     tied = np.flatnonzero(np.count_nonzero(mask, axis=0) > k)
     if tied.size:
         order = np.argsort(-key[:, tied], axis=0, kind="stable")[:k]
@@ -60,42 +66,81 @@ def top_mask(key: Array, k: int) -> Array:
     return mask
 
 
+def kth_largest(key: Array, k: int) -> Array:
+    """The k-th largest entry of each column, k at most its length."""
+    rows = np.ascontiguousarray(key.T)
+    if rows.shape[1] < LONG:
+        return np.partition(rows, -k, axis=1)[:, -k]
+    compiled, found = loops(key.size), np.empty(len(rows), key.dtype)
+    if compiled:
+        compiled.kth_largest(rows, k, found)
+    else:
+        found[:] = [_kth_of_long(row, k) for row in rows]
+    return found
+
+
+def _kth_of_long(row: Array, k: int) -> np.floating:
+    """The k-th largest entry: only those between two quantiles of a sample, which nearly always enclose it, are sorted."""
+    sample = np.sort(row[:: len(row) // SAMPLE])
+    place = round((1 - k / len(row)) * len(sample))
+    low, high = sample[max(place - MARGIN, 0)], sample[min(place + MARGIN, len(sample) - 1)]
+    above = np.count_nonzero(row > high)
+    between = row[(row >= low) & (row <= high)]
+    if not above < k <= above + len(between):
+        return np.partition(row, -k)[-k]
+    return high if low == high else np.sort(between)[above - k]
+
+
 def keep_largest(B: Array, k: int) -> Array:
     """argmin ‖Z − B‖ over columns with at most k nonzeros (SeMF eq. 15)."""
-    return B * top_mask(np.abs(B), k)
+    if k >= len(B):
+        return B.copy()
+    found = _kept_by_loops(B, k, clip=False)
+    return found if found is not None else np.where(top_mask(np.abs(B), k), B, 0) + 0.0
 
 
 def keep_largest_nonnegative(B: Array, k: int) -> Array:
     """argmin ‖Z − B‖ over Z ≥ 0 with at most k nonzeros a column (SeMF Prop. 1): clip, then keep k."""
-    P = np.maximum(B, 0)
-    d = P.shape[0]
-    if k >= d:
-        return P
+    if k >= len(B):
+        return clip_nonnegative(B)
+    found = _kept_by_loops(B, k, clip=True)
+    if found is not None:
+        return found
+    P = clip_nonnegative(B)
     if k == 1:
         return P * top_mask(P, 1)
-    threshold = np.partition(P, d - k, axis=0)[d - k]
+    threshold = kth_largest(P, k)
     mask = threshold <= P
     # Ties at zero need no breaking: what is kept there is zero anyway.
-    if (np.count_nonzero(mask, axis=0) > k)[threshold > 0].any():
+    if np.count_nonzero(mask) > mask.shape[1] * k and (np.count_nonzero(mask, axis=0) > k)[threshold > 0].any():
         mask = top_mask(P, k)
     P *= mask
     return P
 
 
-@lru_cache(maxsize=256)
-def _groups_by_size(groups: tuple[tuple[int, ...], ...], ks: tuple[int, ...]) -> list[tuple[Array, int]]:
+def _kept_by_loops(B: Array, k: int, clip: bool) -> Array | None:
+    """The k largest of many short columns by the compiled loops; None where they are not there or not made for it."""
+    compiled = loops(B.size) if k <= FEW and B.shape[1] >= MANY and B.flags.c_contiguous else None
+    if compiled is None:
+        return None
+    out = np.empty_like(B)
+    compiled.keep_largest(B, k, clip, out)
+    return out
+
+
+def groups_by_size(groups: Sequence[Sequence[int]], ks: tuple[int, ...]) -> Stacks:
     """Groups of equal size and count stacked, so that one call serves all of them."""
-    stacks: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+    stacks: dict[tuple[int, int], list[Sequence[int]]] = {}
     for group, k in zip(groups, ks, strict=True):
         stacks.setdefault((len(group), min(k, len(group))), []).append(group)
     return [(np.array(members), k) for (_, k), members in stacks.items()]
 
 
-def group_top_mask(key: Array, groups: tuple[tuple[int, ...], ...], ks: tuple[int, ...]) -> Array:
+def group_top_mask(key: Array, stacks: Stacks) -> Array:
     """True at the k_t largest entries of each group G_t in each column of `key`."""
     mask = np.zeros(key.shape, dtype=bool)
     columns = np.arange(key.shape[1])
-    for members, k in _groups_by_size(groups, ks):
+    for members, k in stacks:
         count, size = members.shape
         if k == size:
             mask[members.ravel()] = True
@@ -106,6 +151,19 @@ def group_top_mask(key: Array, groups: tuple[tuple[int, ...], ...], ks: tuple[in
             for group in members:
                 mask[group] = top_mask(key[group], k)
     return mask
+
+
+def keep_largest_of_groups(B: Array, stacks: Stacks, clip: bool) -> Array:
+    """argmin ‖Z − B‖ over columns with at most k_t nonzeros in each group G_t (SeMF eqs. 18-20), and with `clip` over Z ≥ 0."""
+    simple = B.flags.c_contiguous and all(k in (1, members.shape[1]) for members, k in stacks)
+    compiled = loops(B.size) if simple else None
+    if compiled:
+        out = np.zeros_like(B)
+        for members, k in stacks:
+            compiled.largest_of_groups(B, members, clip, k == members.shape[1], out)
+        return out
+    P = clip_nonnegative(B) if clip else B
+    return P * group_top_mask(P if clip else np.abs(B), stacks)
 
 
 def equal_on_top(B: Array, allowed: Array | None, k: int | None) -> Array:
@@ -139,8 +197,14 @@ def _equal_on_any(B: Array, allowed: Array | None) -> Array:
 
 def normalise(P: Array) -> Array:
     """Columns scaled to unit norm (SeMF eq. 17); a zero column stays zero."""
-    length = norms(P)
-    return (P / np.where(length == 0, 1, length)).astype(P.dtype, copy=False)
+    return _divided(P, norms(P))
+
+
+def _divided(P: Array, length: Array) -> Array:
+    """Each column divided by its length, unless that is zero."""
+    if not length.all():
+        length = np.where(length == 0, 1, length)
+    return (P / length).astype(P.dtype, copy=False)
 
 
 def on_sphere(P: Array, B: Array, best_direction: Callable[[Array], Array]) -> Array:
@@ -149,9 +213,10 @@ def on_sphere(P: Array, B: Array, best_direction: Callable[[Array], Array]) -> A
     With u the unit vector of K that makes uᵀb largest, P_K(b) = max(uᵀb, 0)·u; so where P_K(b) ≠ 0 it
     points to u. Where it is zero uᵀb ≤ 0 for all of K, and `best_direction` finds u.
     """
-    out = normalise(P)
-    empty = ~P.any(axis=0)
-    if empty.any():
+    length = norms(P)
+    out = _divided(P, length)
+    if not length.all():
+        empty = length == 0
         out[:, empty] = best_direction(B[:, empty])
     return out
 
@@ -173,14 +238,22 @@ def simplex(B: Array, total: float) -> Array:
 
     The answer does not change when a constant is added to a column, so its largest entry is taken as
     zero: then `total` is not lost beside huge entries. −∞ marks an entry that must vanish.
+    The threshold rises from one that is surely too low, those below it leave, until nobody does (Michelot 1986).
     """
-    drop = B.astype(np.float64) - B.max(axis=0)
-    ranked = -np.sort(-drop, axis=0)
-    excess = np.cumsum(ranked, axis=0) - total
-    counts = np.arange(1, len(B) + 1)[:, None]
-    support = np.count_nonzero(ranked * counts > excess, axis=0)
-    threshold = np.take_along_axis(excess, support[None] - 1, axis=0) / support
-    return np.maximum(drop - threshold, 0).astype(B.dtype)
+    compiled = loops(B.size) if B.shape[1] >= MANY and B.flags.c_contiguous else None
+    if compiled:
+        out = np.empty_like(B)
+        compiled.simplex(B, total, out)
+        return out
+    drop = np.subtract(B, B.max(axis=0), dtype=np.float64)
+    threshold, last = np.full(B.shape[1], -float(total)), np.zeros(B.shape[1])
+    while True:
+        inside = drop > threshold
+        count = np.count_nonzero(inside, axis=0)
+        threshold = np.maximum(threshold, (np.add.reduce(np.where(inside, drop, 0), axis=0) - total) / count)
+        if np.array_equal(count, last):
+            return np.maximum(drop - threshold, 0).astype(B.dtype)
+        last = count
 
 
 def l1_ball(B: Array, radius: float) -> Array:
@@ -234,13 +307,11 @@ def polar(A: Array) -> Array:
 
 def clear_shared_support(P: Array, column: int, k: int | None) -> Array:
     """Nonnegative columns kept off the support of one column, which holds its k largest entries."""
-    out = P.copy()
+    own = P[:, column]
     if k is not None:
-        out[:, [column]] = keep_largest_nonnegative(P[:, [column]], k)
-    occupied = out[:, column] > 0
-    kept = out[occupied, column]
-    out[occupied] = 0
-    out[occupied, column] = kept
+        own = keep_largest_nonnegative(own[:, None], k)[:, 0]
+    out = P * (own <= 0)[:, None]
+    out[:, column] = own
     return out
 
 

@@ -28,7 +28,7 @@ def known_columns_plan(sets: Sets, make_plan: Planner) -> Plan | None:
     if len(others) == 1 and isinstance(others[0], Orthonormal) and others[0].axis == axis:
         return _completed(fixed)
     if turned:
-        plain = len(turned) == 1 and axis == "column" and len(others) == 1 + len(clips_in(others))
+        plain = len(turned) == 1 and axis == turned[0].axis and len(others) == 1 + len(clips_in(others))
         return _beside_a_column(fixed, turned[0], clips_in(others), make_plan) if plain else None
     counts = [s for s in others if isinstance(s, Sparse | GroupSparse)]
     if counts and len(others) == len(counts) + len(clips_in(others)):
@@ -69,7 +69,7 @@ def _completed(fixed: Fixed) -> Plan:
 
 
 def _beside_a_column(fixed: Fixed, s: OrthogonalTo, clips: Sets, make_plan: Planner) -> Plan:
-    """Known columns and orthogonality to a column, which may be one of them.
+    """Known vectors and orthogonality to a vector, which may be one of them.
 
     If it is known, eq. 16 is exact: nearest among the points that keep the column. If not, it first
     leaves the span (for nonnegative columns: the support) of the known ones.
@@ -77,24 +77,26 @@ def _beside_a_column(fixed: Fixed, s: OrthogonalTo, clips: Sets, make_plan: Plan
     known = _known(fixed)
     if s.column in known:
         rest = make_plan([dataclasses.replace(s, hold=True), *clips])
-        reason = f"known columns are set; the others: {rest.reason}"
+        reason = f"known {s.axis}s are set; the others: {rest.reason}"
         return Plan(lambda A: _written(fixed, rest.project(_written(fixed, A))), True, reason)
     hold = s.hold or not clips
     rest = make_plan([dataclasses.replace(s, hold=hold), *clips])
+    bound = known if s.columns is None else sorted(set(known) & set(s.columns))
 
     def project(A: Array) -> Array:
         out = _written(fixed, A)
-        K = out[:, known]
+        B = _vectors(fixed, out)
+        K = B[:, bound]
         if clips:
-            out[K.any(axis=1), s.column] = 0
+            B[K.any(axis=1), s.column] = 0
         else:
             basis = np.linalg.svd(K, full_matrices=False)
             span = basis[0][:, basis[1] > 1e-12 * basis[1].max(initial=0)]
-            out[:, s.column] -= span @ (span.T @ out[:, s.column])
-        out[:, known] = 0
+            B[:, s.column] -= span @ (span.T @ B[:, s.column])
+        B[:, known] = 0
         return _written(fixed, rest.project(out))
 
-    return Plan(project, not hold, f"the column keeps off the known ones; then: {rest.reason}")
+    return Plan(project, not hold, f"the {s.axis} keeps off the known ones; then: {rest.reason}")
 
 
 def _counted(fixed: Fixed, rest: Plan) -> Plan:
@@ -129,7 +131,7 @@ def _separate(fixed: Fixed, others: Sets, make_plan: Planner) -> Plan | None:
     return Plan(project, rest.exact, f"known {axis}s are set; the others: {rest.reason}")
 
 
-def _make_way(B: Array, known: list[int], columns: tuple[int, ...] | None) -> None:
+def _make_way(B: Array, known: list[int], columns: Sequence[int] | None) -> None:
     """Clear the columns that must not overlap the known ones where those are nonzero, and clear those."""
     taken = np.flatnonzero(B[:, known].any(axis=1))
     bound = np.arange(B.shape[1]) if columns is None else np.array(columns)

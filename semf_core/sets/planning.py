@@ -118,22 +118,27 @@ def _orthogonal(sets: Sets) -> Plan | None:
     counts = [s for s in sets if isinstance(s, Sparse)]
     if len(tied) != 1 or not clips or len(sets) != 1 + len(clips) + len(counts):
         return None
-    column, hold = tied[0].column, tied[0].hold
-    if any(s.scope != Scope("column", (column,)) for s in counts):
+    if any(s.scope != Scope(tied[0].axis, (tied[0].column,)) for s in counts):
         return None
     k = min((s.k for s in counts), default=None)
-    if hold:
+    kernel = kernels.clear_shared_support if tied[0].hold else kernels.share_rows_with_column
+    scope, column = tied[0].reach
+
+    def project(A: Array) -> Array:
+        return scope.apply(kernels.clip_nonnegative(A), lambda P: kernel(P, column, k))
+
+    if tied[0].hold:
         reason = (
             "clip, keep the chosen column's largest entries, clear the others on its support: "
             "feasible, and nearest among the points that keep that column"
         )
-        return Plan(lambda A: kernels.clear_shared_support(kernels.clip_nonnegative(A), column, k), False, reason)
+        return Plan(project, False, reason)
     reason = "nonnegative and orthogonal means disjoint: each row goes to the column or to the others, whichever costs less"
-    return Plan(lambda A: kernels.share_rows_with_column(kernels.clip_nonnegative(A), column, k), True, reason)
+    return Plan(project, True, reason)
 
 
 def _group_sparseness(sets: Sets) -> Plan | None:
-    """Mean sparseness of groups, with signs and unit norms if asked: eq. 2 of seed 001."""
+    """Mean sparseness of groups, with signs and unit norms if asked: eq. 2 of Potluru et al. 2013."""
     shared, clips = [s for s in sets if isinstance(s, GroupSparseness)], clips_in(sets)
     units = [s for s in sets if isinstance(s, UnitNorm)]
     if len(shared) != 1 or len(sets) != 1 + len(clips) + len(units):
@@ -213,7 +218,7 @@ def _along(s: VectorSet, axis: str) -> VectorSet | None:
     return dataclasses.replace(s, axis=axis) if carries else None
 
 
-def _cells(sets: Sequence[VectorSet], axis: str) -> list[tuple[tuple[int, ...] | None, bool, tuple[VectorSet, ...]]]:
+def _cells(sets: Sequence[VectorSet], axis: str) -> list[tuple[Sequence[int] | None, bool, tuple[VectorSet, ...]]]:
     """Columns (or their complement) and the sets that bind each of them."""
     if axis == "all":
         blocks = dict.fromkeys(s.columns for s in sets)
@@ -223,7 +228,7 @@ def _cells(sets: Sequence[VectorSet], axis: str) -> list[tuple[tuple[int, ...] |
     cells: dict[tuple[VectorSet, ...], list[int]] = {}
     for j in named:
         cells.setdefault(tuple(s for s, c in zip(sets, chosen, strict=True) if c is None or j in c), []).append(j)
-    found: list[tuple[tuple[int, ...] | None, bool, tuple[VectorSet, ...]]]
+    found: list[tuple[Sequence[int] | None, bool, tuple[VectorSet, ...]]]
     found = [(tuple(columns), False, bound) for bound, columns in cells.items()]
     unnamed = tuple(s for s in sets if s.columns is None)
     if unnamed:
@@ -231,7 +236,7 @@ def _cells(sets: Sequence[VectorSet], axis: str) -> list[tuple[tuple[int, ...] |
     return found
 
 
-def _overlap(choices: set[tuple[int, ...] | None]) -> bool:
+def _overlap(choices: set[Sequence[int] | None]) -> bool:
     """Do two of these choices of indices share one? None chooses all."""
     named = [set(c) for c in choices if c is not None]
     return (len(choices) > 1 and None in choices) or sum(map(len, named)) > len(set().union(*named))

@@ -82,19 +82,22 @@ def _sparse(B: Array, s: Members) -> Array:
 
 @cone("group_sparse", fallback=_largest)
 def _group_sparse(B: Array, s: Members) -> Array:
-    return B * s["group_sparse"].mask(np.abs(B))
+    return s["group_sparse"].keep_largest(B)
 
 
-@cone("nonnegative", "sparse", because="Prop. 1: clip, then keep the k largest", fallback=_largest)
+@cone("nonnegative", "sparse", because="clip, then keep the k largest (Proposition 1 of the SeMF paper)", fallback=_largest)
 def _nonnegative_sparse(B: Array, s: Members) -> Array:
     return kernels.keep_largest_nonnegative(B, s["sparse"].k)
 
 
-@cone("nonnegative", "group_sparse", because="as Prop. 1, group by group: clip, then keep the largest", fallback=_largest)
+@cone(
+    "nonnegative",
+    "group_sparse",
+    because="clip, then keep the largest of each group (after Proposition 1 of the SeMF paper)",
+    fallback=_largest,
+)
 def _nonnegative_group_sparse(B: Array, s: Members) -> Array:
-    P = kernels.clip_nonnegative(B)
-    P *= s["group_sparse"].mask(P)
-    return P
+    return s["group_sparse"].keep_largest(B, clip=True)
 
 
 def _sparse_group_sparse(B: Array, s: Members) -> Array:
@@ -268,3 +271,8 @@ def _sparse_simplex(B: Array, s: Members) -> Array:
 
 for _extra in _SIGNS:
     rule("sparse", "simplex", *_extra, because="keep the k largest, then the simplex on them")(_sparse_simplex)
+
+
+@rule("nonnegative", "smooth", because="one multiplier for the bound, and the entries held at zero, found together")
+def _nonnegative_smooth(B: Array, s: Members) -> Array:
+    return curves.smooth_nonnegative(B, s["smooth"].bound)

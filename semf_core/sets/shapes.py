@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from semf_core.parameters import param
+from semf_core.common.parameters import param
 from semf_core.sets.base import SETS, Array, VectorSet, latex_number
 from semf_core.sets.curves import monotone, smooth, unimodal
 
@@ -13,11 +13,21 @@ from semf_core.sets.curves import monotone, smooth, unimodal
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class Monotone(VectorSet):
-    """x₁ ≤ x₂ ≤ … ≤ x_d, or the reverse."""
+    """x₁ ≤ x₂ ≤ … ≤ x_d, or the reverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Monotone
+    >>> Monotone().project(np.array([[1.0], [3.0], [2.0], [4.0]])).ravel()
+    array([1. , 2.5, 2.5, 4. ])
+    """
 
     name: ClassVar[str] = "monotone"
     title: ClassVar[str] = "Monotone"
     summary: ClassVar[str] = "the entries of a vector never fall, or never rise"
+    cost: ClassVar[str] = "O(N)"
+    workspace: ClassVar[float] = 6
 
     direction: str = param("choice", "increasing", choices=("increasing", "decreasing"), help="which way the entries go")
 
@@ -44,11 +54,21 @@ class Monotone(VectorSet):
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class Unimodal(VectorSet):
-    """x₁ ≤ … ≤ x_m ≥ … ≥ x_d for some m."""
+    """x₁ ≤ … ≤ x_m ≥ … ≥ x_d for some m.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Unimodal
+    >>> Unimodal().project(np.array([[1.0], [4.0], [2.0], [3.0]])).ravel()
+    array([1. , 4. , 2.5, 2.5])
+    """
 
     name: ClassVar[str] = "unimodal"
     title: ClassVar[str] = "Unimodal"
     summary: ClassVar[str] = "the entries of a vector rise to one peak and then fall"
+    cost: ClassVar[str] = "O(N)"
+    workspace: ClassVar[float] = 10
 
     @property
     def reason(self) -> str:
@@ -64,13 +84,23 @@ class Unimodal(VectorSet):
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class Smooth(VectorSet):
-    """Σ_i (x_{i+1} − x_i)² ≤ bound."""
+    """Σ_i (x_{i+1} − x_i)² ≤ bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Smooth
+    >>> Smooth(1.0).project(np.array([[0.0], [4.0], [0.0]])).ravel().round(3)
+    array([1.098, 1.805, 1.098])
+    """
 
     name: ClassVar[str] = "smooth"
     title: ClassVar[str] = "Smooth"
     summary: ClassVar[str] = "neighbouring entries of a vector differ little: the squares of the differences are bounded"
+    cost: ClassVar[str] = "O(N log d)"
     example: ClassVar[dict[str, Any]] = {"bound": 0.5}
     size: ClassVar[str] = "ball"
+    workspace: ClassVar[float] = 5
 
     bound: float = param("number", low=0, symbol="b", help="largest sum of squared differences")
 

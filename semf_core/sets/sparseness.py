@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from semf_core.parameters import InvalidInput, param
+from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets.base import SETS, Array, Shape, StructureSet, VectorSet, as_matrix, check_indices, latex_indices, latex_number
 from semf_core.sets.hoyer import ratio_of, within_ratios
 from semf_core.sets.hoyer_groups import share_ratios
@@ -15,11 +15,20 @@ from semf_core.sets.hoyer_groups import share_ratios
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class Sparseness(VectorSet):
-    """low ≤ (√d − ‖x‖₁/‖x‖₂)/(√d − 1) ≤ high, or x = 0 (seed 001 eq. 1, per vector as in its eq. 2)."""
+    """low ≤ (√d − ‖x‖₁/‖x‖₂)/(√d − 1) ≤ high, or x = 0 (Potluru et al. 2013 eq. 1, per vector as in its eq. 2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import Sparseness
+    >>> Sparseness(0.8).project(np.array([[3.0], [2.0], [1.0], [1.0]])).ravel().round(3)
+    array([3.287, 0.762, 0.   , 0.   ])
+    """
 
     name: ClassVar[str] = "sparseness"
     title: ClassVar[str] = "Sparseness"
     summary: ClassVar[str] = "Hoyer's L1/L2 sparseness has a given value, or lies between two"
+    cost: ClassVar[str] = "O(N log d), O(N) for long vectors"
     example: ClassVar[dict[str, Any]] = {"low": 0.75}
     reference: ClassVar[str] = "nmfsc"
 
@@ -31,7 +40,7 @@ class Sparseness(VectorSet):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.high is not None and self.high < self.low:
-            raise InvalidInput("high", f"{self.high:g} is below low = {self.low:g}; exchange them")
+            raise InvalidInput("high", f"{self.high:g} is below low = {self.low:g}", "exchange them", whole=True)
 
     @property
     def highest(self) -> float:
@@ -51,7 +60,9 @@ class Sparseness(VectorSet):
 
     def check_length(self, length: int) -> None:
         if length < 2:
-            raise InvalidInput("low", "the sparseness of a vector with one entry is not defined; bind longer vectors")
+            raise InvalidInput(
+                "low", "the sparseness of a vector with one entry is not defined", "bind longer vectors", whole=True
+            )
 
     def vector_condition(self, x: str) -> str:
         measure = rf"\frac{{\sqrt{{d}} - \|{x}\|_1 / \|{x}\|_2}}{{\sqrt{{d}} - 1}}"
@@ -63,31 +74,42 @@ class Sparseness(VectorSet):
 @SETS.register
 @dataclass(frozen=True, eq=False)
 class GroupSparseness(StructureSet):
-    """The mean sparseness over the columns of group g is s_g (seed 001, eq. 2, with free column norms).
+    """The mean sparseness over the columns of group g is s_g (Potluru et al. 2013, eq. 2, with free column norms).
 
     A zero column counts as having whatever sparseness its group needs: it is the limit of such columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.sets import GroupSparseness
+    >>> A = np.array([[4.0, 2.0], [1.0, 2.0], [0.5, 1.0], [0.5, 1.0]])
+    >>> P = GroupSparseness([[0, 1]], 0.6).project(A)
+    >>> from semf_core.mathematics.metrics import hoyer_sparseness
+    >>> round(float(hoyer_sparseness(P).mean()), 3)
+    0.6
     """
 
     name: ClassVar[str] = "group_sparseness"
     title: ClassVar[str] = "Mean sparseness"
     summary: ClassVar[str] = "each group of columns has a given mean sparseness, shared out as suits the data"
+    cost: ClassVar[str] = "O(N log d), and a small dynamic program for each group"
     reference: ClassVar[str] = "mixed-norm"
     example: ClassVar[dict[str, Any]] = {"groups": [[0, 2], [3]], "values": [0.4, 0.7]}
 
-    groups: tuple[tuple[int, ...], ...] = param("groups", symbol="I_g", help="groups of columns (or rows); others are free")
-    values: float | tuple[float, ...] = param("numbers", low=0, high=1, symbol="s_g", help="mean sparseness, one or per group")
+    groups: Sequence[Sequence[int]] = param("groups", symbol="I_g", help="groups of columns (or rows); others are free")
+    values: float | Sequence[float] = param("numbers", low=0, high=1, symbol="s_g", help="mean sparseness, one or per group")
     axis: str = param("choice", "column", choices=("column", "row"), help="the groups hold columns or rows")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.values, tuple) and len(self.values) != len(self.groups):
+        if isinstance(self.values, Sequence) and len(self.values) != len(self.groups):
             raise InvalidInput(
-                "values", f"holds {len(self.values)} numbers for {len(self.groups)} groups; give one number or one per group"
+                "values", f"holds {len(self.values)} numbers for {len(self.groups)} groups", "give one number or one per group"
             )
 
     @property
     def targets(self) -> tuple[float, ...]:
-        return self.values if isinstance(self.values, tuple) else (self.values,) * len(self.groups)
+        return tuple(self.values) if isinstance(self.values, Sequence) else (self.values,) * len(self.groups)
 
     @property
     def exact(self) -> bool:
@@ -116,7 +138,9 @@ class GroupSparseness(StructureSet):
         length, count = shape[::-1] if self.axis == "row" else shape
         check_indices("groups", (i for group in self.groups for i in group), count, self.axis)
         if length < 2:
-            raise InvalidInput("groups", "the sparseness of a vector with one entry is not defined; bind longer vectors")
+            raise InvalidInput(
+                "groups", "the sparseness of a vector with one entry is not defined", "bind longer vectors", whole=True
+            )
 
     def condition(self, symbol: str) -> str:
         x = f"{symbol}_{{j}}" if self.axis == "column" else f"{symbol}_{{j,:}}"

@@ -16,6 +16,13 @@ def formula(symbol: str, conditions: Iterable[str], environment: str = "aligned"
     return rf"{SCRIPT[symbol]} = \left\{{ {symbol} : \begin{{{environment}}} {lines} \end{{{environment}}} \right\}}"
 
 
+def boxed(condition: str) -> str:
+    """LaTeX of a condition with a frame around what it says first: a frame cannot be broken into lines."""
+    head, comma, rest = condition.partition(r",\;")
+    whole = head.count("{") == head.count("}") and head.count(r"\left") == head.count(r"\right")
+    return rf"\boxed{{{head}}}{comma}{rest}" if whole else condition
+
+
 def broken(condition: str, width: int = WIDTH) -> str:
     """LaTeX of a condition with line breaks after commas where it grows wide, and its middle left out if it is very long."""
     pieces = [p for p in re.split(r"(?<=,)\\;", condition) if p.strip()]

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset
-from semf_core.parameters import InvalidInput
-from semf_core.runs.uploads import INFO, TRUTH
+from semf_core.runs.uploads import INFO, SPARSE, TRUTH
 
 Array = np.ndarray
-SPARSE = ("data", "indices", "indptr", "shape")
 
 
 def bundled(dataset: Dataset) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -30,20 +29,20 @@ def bundled(dataset: Dataset) -> tuple[dict[str, Array], dict[str, Any]]:
 def unbundled(arrays: Mapping[str, Array], info: object) -> Dataset:
     """The dataset that a file holds; whatever is wrong with it is refused as for any upload."""
     if not isinstance(info, Mapping) or set(info) != set(INFO):
-        raise InvalidInput("data", "is described incompletely; save the run again with its data")
+        raise InvalidInput("data", "is described incompletely", "save the run again with its data")
     if not all(isinstance(info[name], str) for name in ("title", "note")):
-        raise InvalidInput("data", "has a title or a note that is not text; save the run again with its data")
+        raise InvalidInput("data", "has a title or a note that is not text", "save the run again with its data")
     known: dict[str, Any] = {name: arrays[name] for name in TRUTH if name in arrays} | dict(info)
     rest = set(arrays) - set(TRUTH)
     if rest == {"matrix"}:
         return Dataset(arrays["matrix"], **known)
     if rest != set(SPARSE):
-        raise InvalidInput("data", "holds no matrix, or more than one; save the run again with its data")
+        raise InvalidInput("data", "holds no matrix, or more than one", "save the run again with its data")
     sides = arrays["shape"]
     if sides.shape != (2,) or sides.dtype.kind not in "iu" or not (sides > 0).all() or (sides > 2**40).any():
         raise InvalidInput("data", "names a shape that no matrix has")
     try:
         matrix = sparse.csc_array(tuple(arrays[name] for name in SPARSE[:3]), shape=tuple(int(s) for s in sides))
     except (ValueError, TypeError, IndexError, OverflowError):
-        raise InvalidInput("data", "is not a valid sparse matrix; save the run again with its data") from None
+        raise InvalidInput("data", "is not a valid sparse matrix", "save the run again with its data") from None
     return Dataset(matrix, **known)

@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from semf_core.datasets import Dataset
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets import Axes, Dataset
 from semf_core.datasets.arrays import decode_npy
+from semf_core.datasets.axes import LONGEST_NAME
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput
+from semf_core.runs.frames import VIEW_BYTES, frame_bytes
 from semf_core.runs.outcome import NUMBERS
 from semf_core.snapshots import content as parts
 from semf_core.snapshots.archive import Members, read_json_member
@@ -28,12 +31,13 @@ from semf_core.snapshots.label import LONGEST_TITLE, Label, readable
 from semf_core.snapshots.thumbnails import checked_thumbnail
 from semf_core.solvers import COLUMNS, Event
 from semf_core.solvers.base import Case
-from semf_core.solvers.run import COUNTERS
+from semf_core.solvers.history import END, FULL, iteration_of, rows_after
+from semf_core.solvers.run import COUNTERS, LATER_COUNTERS
 
 Array = np.ndarray
 MOST_EVENTS = 200_000
 MOST_EDITIONS = 10_000
-_TEXTS = {parts.ABOUT, parts.MODEL, parts.EVENTS, parts.RESULT, parts.CHECKPOINT, parts.BUNDLE}
+_TEXTS = {parts.ABOUT, parts.MODEL, parts.EVENTS, parts.RESULT, parts.CHECKPOINT, parts.BUNDLE, parts.AXES}
 _ARRAY = re.compile(r"(history|keyframes|result|start|checkpoint|data)/([A-Za-z][A-Za-z0-9_]{0,39})\.npy")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -45,8 +49,10 @@ def checked_content(name: str, members: Members) -> Content:
         return _content(texts, arrays, members.get(parts.THUMBNAIL))
     except InvalidInput as refusal:
         raise InvalidInput(name, f"cannot be opened: {refusal}") from None
+    except MemoryError:
+        raise
     except Exception as error:  # the last net for foreign data: whatever it trips over, the file is at fault
-        raise InvalidInput(name, "cannot be opened: its parts do not fit together; save the run again") from error
+        raise InvalidInput(name, "cannot be opened: its parts do not fit together", "save the run again") from error
 
 
 def _sorted_out(name: str, members: Members) -> tuple[dict[str, Any], dict[str, dict[str, Array]]]:
@@ -75,14 +81,17 @@ def _content(texts: dict[str, Any], arrays: dict[str, dict[str, Array]], thumbna
     outcome = _outcome(texts.get(parts.RESULT), arrays.pop("result", {}), facts.shape, rank)
     stop_reason = "" if outcome is None else outcome.numbers["stop_reason"]
     history = _history(arrays.pop("history", {}), diverged=stop_reason == "diverged")
-    if outcome is not None and outcome.numbers["iterations"] != len(history):
+    iterations = _iterations(about.get("iterations"), len(history))
+    if outcome is not None and outcome.numbers["iterations"] != iterations:
         raise InvalidInput("result", "counts other iterations than the history has")
-    events = _events(texts[parts.EVENTS], len(history))
+    events = _events(texts[parts.EVENTS], iterations)
     if sum(e.kind == "edit" for e in events) != len(editions) - 1:
-        raise InvalidInput("model", "its editions and the edits among the events are not equally many")
-    keyframes = _keyframes(arrays.pop("keyframes", None), facts.shape, rank, len(history))
+        raise InvalidInput("model", "its editions and the edits among the events are not equally many", whole=True)
+    keyframes = _keyframes(arrays.pop("keyframes", None), facts.shape, rank, iterations)
     start = _start(arrays.pop("start", None), facts.shape, rank)
-    checkpoint = _checkpoint(texts.get(parts.CHECKPOINT), arrays.pop("checkpoint", {}), facts.shape, rank, history, events)
+    told, stored = texts.get(parts.CHECKPOINT), arrays.pop("checkpoint", {})
+    checkpoint = _checkpoint(told, stored, facts.shape, rank, iterations, len(events))
+    axes = Axes.from_dict(texts.get(parts.AXES, {}), facts.shape)
     dataset = _dataset(texts.get(parts.BUNDLE), arrays.pop("data", {}), facts)
     return Content(
         label=Label.from_file(about.get("label")),
@@ -94,12 +103,15 @@ def _content(texts: dict[str, Any], arrays: dict[str, dict[str, Array]], thumbna
         truth=_truth(_object("truth", about.get("truth"))),
         editions=editions,
         history=history,
+        iterations=iterations,
         events=events,
         keyframes=keyframes,
         result=outcome,
         start=start,
         checkpoint=checkpoint,
-        dataset=dataset,
+        dataset=None if dataset is None else replace(dataset, axes=axes),
+        axes=axes,
+        components=_components(about.get("components", []), rank),
         thumbnail=b"" if thumbnail is None else checked_thumbnail(thumbnail),
     )
 
@@ -152,6 +164,12 @@ def _truth(values: Mapping[str, Any]) -> dict[str, int | None]:
     return {name: None if value is None else _count(name, value, 1e9) for name, value in values.items()}
 
 
+def _components(names: Any, rank: int) -> tuple[str, ...]:
+    if not isinstance(names, list) or len(names) > rank:
+        raise InvalidInput("components", "must be a list of at most as many names as there are components")
+    return tuple(readable("components", name, LONGEST_NAME) for name in names)
+
+
 # -- the model ---------------------------------------------------------------------------------
 
 
@@ -163,9 +181,12 @@ def _editions(values: Any, shape: tuple[int, int]) -> tuple[Edition, ...]:
     for edition in editions:
         spec = edition.spec
         if (spec.rank, spec.dataset, spec.seed) != (first.rank, first.dataset, first.seed):
-            raise InvalidInput("model", "an edit changes the rank, the data or the seed, which no run does")
+            raise InvalidInput("model", "an edit changes the rank, the data or the seed, which no run does", whole=True)
         readable("title", spec.title)
         readable("watch", spec.watch)
+        if (size := frame_bytes(shape, spec.rank)) > VIEW_BYTES:  # a few stored rows may stand for factors of any size
+            sizes = f"makes factors of {size >> 20:,} MB, more than the {VIEW_BYTES >> 20} MB that are opened"
+            raise InvalidInput("shape", sizes)
         spec.x_set.check_shape((shape[0], spec.rank))
         spec.y_set.check_shape((spec.rank, shape[1]))
     return editions
@@ -185,10 +206,10 @@ def _history(columns: Mapping[str, Array], diverged: bool) -> Array:
     """One column for each of COLUMNS; finite, except at the last iteration of a run that diverged."""
     if set(columns) != set(COLUMNS):
         odd = sorted(set(columns) ^ set(COLUMNS))[0]
-        raise InvalidInput("history", f"its columns are not those of a run ({odd} is missing or unknown)")
+        raise InvalidInput("history", f"its columns are not those of a run ({odd} is missing or unknown)", whole=True)
     lengths = {(a.shape, a.dtype) for a in columns.values()}
     if len(lengths) != 1 or any(a.ndim != 1 or a.dtype != np.float64 or not len(a) for a in columns.values()):
-        raise InvalidInput("history", "its columns must be equally many float64 numbers, at least one")
+        raise InvalidInput("history", "its columns must be equally many float64 numbers, at least one", whole=True)
     table = np.stack([columns[name] for name in COLUMNS], axis=1)
     judged = table[: len(table) - diverged]
     for i, name in enumerate(COLUMNS):
@@ -196,15 +217,36 @@ def _history(columns: Mapping[str, Array], diverged: bool) -> Array:
         wrong = np.isnan(values) if name == "change" else ~np.isfinite(values)  # the first change is infinite
         unused = name in {"alpha", "beta", "gap_x", "gap_y", "change"} and np.isnan(table[:, i]).all()
         if wrong.any() and not unused:
-            raise InvalidInput("history", f"{name} is not finite at iteration {int(wrong.argmax()) + 1}")
+            raise InvalidInput("history", f"{name} is not finite at iteration {int(wrong.argmax()) + 1}", whole=True)
     whole = table[:, [COLUMNS.index("case"), COLUMNS.index("start")]]
     known_cases = np.isin(whole[:, 0], [int(case) for case in Case]).all()
     if not known_cases or not np.isfinite(whole).all() or (whole != np.rint(whole)).any() or (whole < 0).any():
-        raise InvalidInput("history", "case must be one of Algorithm 2, and start a whole number")
+        raise InvalidInput("history", "case must be one of Algorithm 2, and start a whole number", whole=True)
     seconds = table[:, COLUMNS.index("seconds")]
     if not np.isfinite(seconds).all() or seconds[0] < 0 or (np.diff(seconds) < 0).any():
-        raise InvalidInput("history", "its times do not go forward")
+        raise InvalidInput("history", "its times do not go forward", whole=True)
     return table
+
+
+def _iterations(given: Any, rows: int) -> int:
+    """How many iterations the rows stand for: one each, unless the file says that a long history was thinned out."""
+    if given is None:
+        return rows
+    iterations = _count("iterations", given, 2**53)
+    kept = rows_after(iterations)
+    if iterations <= FULL or rows != kept + (iteration_of(kept - 1) != iterations):
+        raise InvalidInput("history", "has not as many rows as its iterations make")
+    return iterations
+
+
+def _check_end(found: Mapping[str, Array], iterations: int) -> None:
+    """Where a thinned-out history stands at the checkpoint."""
+    end, recent = found.get("history_end"), found.get("history_recent")
+    if end is None and recent is None:
+        return
+    told = end is not None and end.shape == (END,) and end.dtype == np.float64 and end[0] == iterations > FULL
+    if not told or recent is None or recent.ndim != 1 or recent.dtype != np.float64:
+        raise InvalidInput("checkpoint", "does not say where its history stands")
 
 
 def _events(values: Any, iterations: int) -> tuple[Event, ...]:
@@ -231,14 +273,19 @@ def _factors(field: str, found: Mapping[str, Array], names: str, shape: tuple[in
         wanted = (shape[0], rank) if name in "XU" else (rank, shape[1])
         if array.shape != wanted:
             sides = " × ".join(str(s) for s in array.shape)
-            raise InvalidInput(field, f"{name} is {sides}, but the model and the data make it {wanted[0]} × {wanted[1]}")
+            raise InvalidInput(
+                field, f"{name} is {sides}, but the model and the data make it {wanted[0]} × {wanted[1]}", whole=True
+            )
         _check_floats(field, name, array)
     return {name: found[name] for name in names}
 
 
 def _check_floats(field: str, name: str, array: Array) -> None:
     if array.dtype not in (np.dtype(np.float32), np.dtype(np.float64)) or not np.isfinite(array).all():
-        raise InvalidInput(field, f"{name} must hold finite numbers in single or double precision")
+        raise InvalidInput(field, f"{name} must hold finite numbers in single or double precision", whole=True)
+
+
+LONGEST_ENDING = 2000
 
 
 def _outcome(values: Any, found: Mapping[str, Array], shape: tuple[int, int], rank: int) -> Outcome | None:
@@ -246,8 +293,9 @@ def _outcome(values: Any, found: Mapping[str, Array], shape: tuple[int, int], ra
         return None
     numbers = dict(_object("result", values))
     state = numbers.pop("state", None)
-    if state not in {"finished", "stopped"} or set(numbers) != set(NUMBERS):
+    if state not in {"finished", "stopped"} or set(numbers) - {"ending"} != set(NUMBERS):
         raise InvalidInput("result", "is not complete")
+    readable("ending", numbers.get("ending", ""), LONGEST_ENDING)
     _count("iterations", numbers["iterations"])
     _count("starts", numbers["starts"])
     reason = readable("stop_reason", numbers["stop_reason"], 40)
@@ -276,15 +324,17 @@ def _start(found: Mapping[str, Array] | None, shape: tuple[int, int], rank: int)
 
 
 def _checkpoint(
-    values: Any, found: Mapping[str, Array], shape: tuple[int, int], rank: int, history: Array, events: tuple[Event, ...]
+    values: Any, found: Mapping[str, Array], shape: tuple[int, int], rank: int, recorded: int, events: int
 ) -> Checkpoint | None:
     if values is None and not found:
         return None
     meta = dict(_object("checkpoint", values))
-    iterations = _count("checkpoint", meta.pop("iterations", None), len(history))
-    seen = _count("checkpoint", meta.pop("events", None), len(events))
-    if set(meta) != {"counters", "rng", "seed"} or set(_object("counters", meta["counters"])) != set(COUNTERS):
+    iterations = _count("checkpoint", meta.pop("iterations", None), recorded)
+    seen = _count("checkpoint", meta.pop("events", None), events)
+    counters = set(_object("counters", meta.get("counters"))) - set(LATER_COUNTERS)
+    if set(meta) != {"counters", "rng", "seed"} or counters != set(COUNTERS):
         raise InvalidInput("checkpoint", "is not complete")
+    _check_end(found, iterations)
     _check_counters(meta["counters"], iterations)
     _count("seed", meta["seed"])
     try:
@@ -294,11 +344,11 @@ def _checkpoint(
     for name, most in (("W", shape[0]), ("Z", shape[1])):
         state, best = found.get(name), found.get(f"best_{name}")
         if state is None or best is None or state.shape != best.shape or state.ndim != 2:
-            raise InvalidInput("checkpoint", f"{name} and the best {name} are missing or differ in shape")
+            raise InvalidInput("checkpoint", f"{name} and the best {name} are missing or differ in shape", whole=True)
         if len(state) != 2 * rank or not 0 < state.shape[1] <= most:
-            raise InvalidInput("checkpoint", f"the shape of {name} does not agree with the model and the data")
+            raise InvalidInput("checkpoint", f"the shape of {name} does not agree with the model and the data", whole=True)
     for name, array in found.items():
-        if array.dtype.kind == "f":
+        if array.dtype.kind == "f" and name != "history_end":
             _check_floats("checkpoint", name, array)
     return Checkpoint(iterations, seen, meta, dict(found))
 
@@ -310,6 +360,9 @@ def _check_counters(counters: Mapping[str, Any], iterations: int) -> None:
                 readable(name, value, 40)
         elif name in {"seconds", "best_uv"}:
             _number(name, value, low=0)
+        elif name in LATER_COUNTERS:
+            if not isinstance(value, float):
+                raise InvalidInput(name, "must be a number")
         else:
             _count(name, value, iterations)
 

@@ -6,7 +6,7 @@ import io
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -15,19 +15,20 @@ import scipy
 from threadpoolctl import threadpool_info
 
 import semf_core
-from semf_core import metrics
-from semf_core.datasets import Dataset
+from semf_core.datasets import Axes, Dataset
+from semf_core.mathematics import metrics
 from semf_core.model import ModelSpec
-from semf_core.snapshots.archive import canonical_json
+from semf_core.snapshots.archive import VARIANTS, canonical_json, packed
 from semf_core.snapshots.bundle import bundled
 from semf_core.snapshots.keyframes import Keyframes
 from semf_core.snapshots.label import Label
 from semf_core.solvers import COLUMNS, Event
+from semf_core.solvers.history import iterations_of
 
 Array = np.ndarray
 RESULT_FACTORS = ("U", "V", "X", "Y")
-ABOUT, MODEL, EVENTS, RESULT, CHECKPOINT, BUNDLE = (
-    "about.json", "model.json", "events.json", "result.json", "checkpoint.json", "data.json",
+ABOUT, MODEL, EVENTS, RESULT, CHECKPOINT, BUNDLE, AXES = (
+    "about.json", "model.json", "events.json", "result.json", "checkpoint.json", "data.json", "axes.json",
 )  # fmt: skip
 THUMBNAIL = "thumbnail.png"
 REST = "snapshot"
@@ -72,6 +73,24 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
+class Variants:
+    """The strip that a run was saved with: names in order, and the runs of all but the one on show, which is the file's own."""
+
+    names: tuple[str, ...]
+    current: int
+    before: int | None
+    """The one that was on show before."""
+    others: Mapping[int, Content]
+
+    def members(self, own: Content) -> dict[str, bytes]:
+        """Each is a whole file inside the file; data that is the own run's is in it once."""
+        told = {"names": list(self.names), "current": self.current, "before": self.before}
+        shared = own.data.fingerprint if own.dataset is not None else ""
+        parts = {k: replace(c, dataset=None) if c.data.fingerprint == shared else c for k, c in self.others.items()}
+        return {VARIANTS: canonical_json(told)} | {f"variants/{k}.semf": packed(c.members()) for k, c in parts.items()}
+
+
+@dataclass(frozen=True)
 class Content:
     """A run at rest."""
 
@@ -86,13 +105,20 @@ class Content:
     """Parts found and groups right, as counted when it was saved."""
     editions: tuple[Edition, ...]
     history: Array
+    iterations: int
+    """The history is that of so many iterations; a long one is thinned out (`History`)."""
     events: tuple[Event, ...]
     keyframes: Keyframes | None = None
     result: Outcome | None = None
     start: tuple[Array, Array] | None = None
     checkpoint: Checkpoint | None = None
     dataset: Dataset | None = None
+    axes: Axes = field(default_factory=Axes)
+    """Names of the rows and columns of the data, which are known where the data itself is not in the file."""
+    components: tuple[str, ...] = ()
+    """Names that somebody has given to the components."""
     thumbnail: bytes = b""
+    variants: Variants | None = None
 
     @property
     def spec(self) -> ModelSpec:
@@ -103,9 +129,18 @@ class Content:
     def state(self) -> str:
         return REST if self.result is None else self.result.state
 
+    @property
+    def numbers(self) -> Array:
+        """The iterations that the rows of the history are of."""
+        if len(self.history) == self.iterations:
+            return np.arange(1, self.iterations + 1)
+        return np.minimum(iterations_of(np.arange(len(self.history))), self.iterations)
+
     def about(self) -> dict[str, Any]:
         """The small things, as JSON types."""
         return {
+            **({"iterations": self.iterations} if self.iterations != len(self.history) else {}),
+            **({"components": list(self.components)} if self.components else {}),
             "label": {name: getattr(self.label, name) for name in ("title", "tags", "note")},
             "created": self.created,
             "message": self.message,
@@ -134,14 +169,17 @@ class Content:
         if self.dataset is not None:
             matrices, texts[BUNDLE] = bundled(self.dataset)
             arrays |= _under("data", matrices)
+        if named := self.axes.to_dict():
+            texts[AXES] = named
         members = {name: canonical_json(value) for name, value in texts.items()}
         members |= {f"{name}.npy": npy_bytes(array) for name, array in arrays.items()}
-        return members | ({THUMBNAIL: self.thumbnail} if self.thumbnail else {})
+        members |= {THUMBNAIL: self.thumbnail} if self.thumbnail else {}
+        return members | (self.variants.members(self) if self.variants is not None else {})
 
     def headline(self) -> dict[str, Any]:
         """The numbers that a gallery shows; they follow from the history and the result, except the counted truth."""
         seconds = float(self.history[-1, COLUMNS.index("seconds")]) if len(self.history) else 0.0
-        shown: dict[str, Any] = {"iterations": len(self.history), "seconds": seconds, "rank": self.spec.rank}
+        shown: dict[str, Any] = {"iterations": self.iterations, "seconds": seconds, "rank": self.spec.rank}
         shown["solver"] = self.spec.solver.title or self.spec.solver.name
         if self.result is not None:
             norm, error = self.result.numbers["norm"], self.result.numbers["residual_uv"]

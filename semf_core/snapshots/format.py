@@ -6,14 +6,19 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.runs.home import MB, number_from_env
-from semf_core.snapshots.archive import packed, unpacked
+from semf_core.snapshots import content as parts
+from semf_core.snapshots.archive import VARIANTS, packed, unpacked
 from semf_core.snapshots.checking import checked_content
 from semf_core.snapshots.content import Content
 from semf_core.snapshots.label import Label
+from semf_core.snapshots.variants import checked_variants, taken_out
 
 SUFFIX = ".semf"
+TEXT_BYTES = {VARIANTS: MB, parts.ABOUT: MB, parts.RESULT: MB, parts.CHECKPOINT: MB, parts.EVENTS: 16 * MB}
+TEXT_BYTES |= {parts.MODEL: 64 * MB, parts.BUNDLE: 64 * MB, parts.AXES: 64 * MB}
+"""What the texts of a file may have: objects of Python take many times the bytes of their JSON."""
 
 
 def most_file_bytes() -> int:
@@ -40,15 +45,22 @@ def read_snapshot(name: str, data: bytes) -> Content:
     limit = most_file_bytes()
     if len(data) > limit:
         raise too_large(name, len(data), limit)
-    return checked_content(name, unpacked(name, io.BytesIO(data), most_content_bytes()))
+    most = most_content_bytes()
+    members = unpacked(name, io.BytesIO(data), most, TEXT_BYTES)
+    told, files, own = taken_out(members)
+    content = checked_content(name, own)
+    if told is None and not files:
+        return content
+    left = most - sum(map(len, members.values()))
+    return replace(content, variants=checked_variants(name, told or b"", files, content, left, TEXT_BYTES))
 
 
-def read_file(path: Path) -> Content:
-    """The same from disk; the size is looked at before anything is read."""
+def read_file(path: Path, name: str = "") -> Content:
+    """The same from disk; the size is looked at before anything is read. `name` is that of the file for the user."""
     size, limit = path.stat().st_size, most_file_bytes()
     if size > limit:
-        raise too_large(path.name, size, limit)
-    return read_snapshot(path.name, path.read_bytes())
+        raise too_large(name or path.name, size, limit)
+    return read_snapshot(name or path.name, path.read_bytes())
 
 
 def relabelled(content: Content, label: Label) -> Content:
@@ -58,4 +70,4 @@ def relabelled(content: Content, label: Label) -> Content:
 
 def too_large(name: str, size: int, limit: int) -> InvalidInput:
     sizes = f"has {size / MB:.0f} MB, and a snapshot may have {limit / MB:.0f} MB here"
-    return InvalidInput(name, f"{sizes}; save it without its data")
+    return InvalidInput(name, sizes, "save it without its data, or without its variants")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.snapshots.cards import Card
 
 MIGRATIONS: tuple[str, ...] = (
@@ -73,7 +73,9 @@ class Index:
         try:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version > len(MIGRATIONS):
-                raise InvalidInput("snapshots", f"their index was made by a newer version ({version}); update this server")
+                raise InvalidInput(
+                    "snapshots", f"their index was made by a newer version ({version})", "update this server", whole=True
+                )
             for script in MIGRATIONS[version:]:
                 for statement in filter(str.strip, script.split(";")):
                     connection.execute(statement)
@@ -89,7 +91,9 @@ class Index:
             try:
                 yield self._connection
             except sqlite3.OperationalError as error:
-                raise InvalidInput("snapshots", f"their index cannot be used at the moment ({error}); try again") from None
+                raise InvalidInput(
+                    "snapshots", f"their index cannot be used at the moment ({error})", "try again", whole=True
+                ) from None
 
     def close(self) -> None:
         with self._lock:

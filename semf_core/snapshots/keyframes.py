@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.runs.folder import RunFolder
-from semf_core.runs.frames import FactorFrame, read_frame, write_compact
+from semf_core.runs.frames import MAX_FRAMES, FactorFrame, frame_bytes, read_frame, write_compact
 
 Array = np.ndarray
 FACTORS = ("X", "U", "Y", "V")
+MOST_FRAMES = 2 * MAX_FRAMES
 MOST_BYTES = 256 << 20
 """Frames in memory while they are packed; a run with more of them loses every second one until it fits."""
 
@@ -44,18 +45,20 @@ class Keyframes:
         """What a file holds, if it agrees with the data's shape and the rank."""
         missing = [name for name in ("iterations", "rows", "columns", "exponents", *FACTORS) if name not in found]
         if missing or len(found) != len(FACTORS) + 4:
-            raise InvalidInput("keyframes", "are not complete, or hold something else; save the run again")
+            raise InvalidInput("keyframes", "are not complete, or hold something else", "save the run again")
         iterations, rows, columns = (_ascending(name, found[name]) for name in ("iterations", "rows", "columns"))
+        if len(iterations) > MOST_FRAMES:
+            raise InvalidInput("keyframes", f"are {len(iterations):,}, and no run keeps more than {MOST_FRAMES:,}")
         if (len(rows) and rows[-1] >= shape[0]) or (len(columns) and columns[-1] >= shape[1]):
             raise InvalidInput("keyframes", "name rows or columns that the data does not have")
         exponents, frames = found["exponents"], len(iterations)
         if exponents.dtype != np.int16 or exponents.shape != (len(FACTORS), frames) or np.abs(exponents).max(initial=0) > 160:
-            raise InvalidInput("keyframes", "have scales that fit no frames; save the run again")
+            raise InvalidInput("keyframes", "have scales that fit no frames", "save the run again")
         wanted = {"X": (2, len(rows), rank, frames), "Y": (2, rank, len(columns), frames)}
         wanted |= {"U": wanted["X"], "V": wanted["Y"]}
         for name in FACTORS:
             if found[name].dtype != np.uint8 or found[name].shape != wanted[name]:
-                raise InvalidInput("keyframes", f"the shape of {name} does not agree with the model and the data")
+                raise InvalidInput("keyframes", f"the shape of {name} does not agree with the model and the data", whole=True)
         kept = cls(iterations, rows, columns, exponents, {name: found[name] for name in FACTORS})
         if not all(np.isfinite(kept._halves(name)).all() for name in FACTORS):
             raise InvalidInput("keyframes", "hold values that are not finite")
@@ -65,38 +68,38 @@ class Keyframes:
         """The float16 entries, frames last."""
         return np.ascontiguousarray(np.moveaxis(self.planes[factor], 0, -1)).view("<f2")[..., 0]
 
-    def decoded(self, factor: str) -> Array:
-        """The factor of every frame, frames first, float32."""
-        scales = self.exponents[FACTORS.index(factor)].astype(np.int32)
-        return np.moveaxis(np.ldexp(self._halves(factor).astype(np.float32), scales), -1, 0)
+    def decoded(self, factor: str, k: int) -> Array:
+        """The factor of one frame, float32."""
+        planes = np.ascontiguousarray(np.moveaxis(self.planes[factor][..., k], 0, -1))
+        return np.ldexp(planes.view("<f2")[..., 0].astype(np.float32), int(self.exponents[FACTORS.index(factor), k]))
 
     def write(self, folder: RunFolder, shape: tuple[int, int]) -> None:
         """As the files that a worker would have left."""
-        X, U, Y, V = (self.decoded(name) for name in FACTORS)
         kept = (None if len(self.rows) == shape[0] else self.rows, None if len(self.columns) == shape[1] else self.columns)
         for k, iteration in enumerate(self.iterations):
-            factors = np.concatenate((X[k].T, U[k].T)), np.concatenate((Y[k], V[k]))
+            X, U, Y, V = (self.decoded(name, k) for name in FACTORS)
+            factors = np.concatenate((X.T, U.T)), np.concatenate((Y, V))
             with open(folder.keyframe(int(iteration)), "wb") as file:
                 write_compact(file, int(iteration), shape, factors, kept)
 
 
 def _ascending(name: str, values: Array) -> Array:
     if values.dtype != np.int64 or values.ndim != 1 or (len(values) and values[0] < 0) or (np.diff(values) <= 0).any():
-        raise InvalidInput("keyframes", f"their {name} must be whole numbers in ascending order")
+        raise InvalidInput("keyframes", f"their {name} must be whole numbers in ascending order", whole=True)
     return values
 
 
-def thinned(iterations: Sequence[int], frame_bytes: int) -> list[int]:
+def thinned(iterations: Sequence[int], size: int) -> list[int]:
     """All of them, or every second one, or every fourth …; the first and the last stay."""
     kept = list(iterations)
-    while len(kept) > 2 and len(kept) * frame_bytes > MOST_BYTES:
+    while len(kept) > 2 and len(kept) * size > MOST_BYTES:
         kept = kept[:-1:2] + kept[-1:]
     return kept
 
 
 def packed_keyframes(folder: RunFolder, shape: tuple[int, int], rank: int) -> Keyframes | None:
     """The frames of a run; None if it has kept none."""
-    kept = thinned(folder.keyframes(), 8 * rank * sum(shape))
+    kept = thinned(folder.keyframes(), frame_bytes(shape, rank))
     frames = [read_frame(folder.keyframe(k)) for k in kept]
     if not frames:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from semf_core.parameters import InvalidInput, Parametrized, param
+from semf_core.common.parameters import InvalidInput, Parametrized, param
 
 LONGEST_TITLE, LONGEST_TAG, LONGEST_NOTE = 200, 40, 5000
 MOST_TAGS = 20
@@ -29,7 +29,7 @@ class Label(Parametrized):
         words = dict.fromkeys(_line("tags", word, LONGEST_TAG) for word in self.tags.split(","))
         kept = [word for word in words if word]
         if len(kept) > MOST_TAGS:
-            raise InvalidInput("tags", f"are {len(kept)}, more than {MOST_TAGS}; leave some out")
+            raise InvalidInput("tags", f"are {len(kept)}, more than {MOST_TAGS}", "leave some out")
         keep(self, "tags", ", ".join(kept))
         keep(self, "note", _text("note", self.note.replace("\r\n", "\n").strip(), LONGEST_NOTE))
 
@@ -57,9 +57,9 @@ def _line(field: str, text: str, longest: int) -> str:
 
 def _text(field: str, text: str, longest: int) -> str:
     if len(text) > longest:
-        raise InvalidInput(field, f"has {len(text)} characters, more than {longest}; shorten it")
-    if not all(c.isprintable() or c in "\n\t" for c in text):
-        raise InvalidInput(field, "holds a character that cannot be shown; write it with ordinary ones")
+        raise InvalidInput(field, f"has {len(text)} characters, more than {longest}", "shorten it")
+    if not text.replace("\n", "").replace("\t", "").isprintable():
+        raise InvalidInput(field, "holds a character that cannot be shown", "write it with ordinary ones")
     return text
 
 

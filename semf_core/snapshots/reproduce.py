@@ -6,17 +6,17 @@ bit. Elsewhere sums are rounded differently, and the iterations drift apart slow
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from semf_core.common.parameters import InvalidInput
+from semf_core.common.threads import blas_threads
 from semf_core.datasets import Dataset
-from semf_core.parameters import InvalidInput
 from semf_core.runs.edits import keeps_problem
-from semf_core.snapshots.content import Content, versions
+from semf_core.snapshots.content import Content, Edition, versions
 from semf_core.solvers import COLUMNS, Event, Run
-from semf_core.threads import blas_threads
 
 Array = np.ndarray
 TOLERANCE = 1e-6
@@ -32,6 +32,8 @@ class Reproduction:
     iterations: int
     """Iterations that could be compared."""
     stored: int
+    rows: int
+    """Rows that were compared; those of a long history are fewer than its iterations."""
     same_platform: bool
     exact: bool
     """Every number, and the factors of the result, bit for bit."""
@@ -46,9 +48,10 @@ class Reproduction:
         return self.exact or (not self.same_platform and self.iterations == self.stored and self.largest <= TOLERANCE)
 
     def sentence(self) -> str:
-        where = "on the same platform" if self.same_platform else "on another platform than it was saved on"
+        where = "on the same platform" if self.same_platform else "on another platform, or version, than it was saved on"
         if self.exact:
-            return f"Reproduced bit for bit: {self.stored} iterations and the factors, {where}."
+            told = "" if self.rows == self.stored else f" ({self.rows} of them recorded and compared)"
+            return f"Reproduced bit for bit: {self.stored} iterations{told} and the factors, {where}."
         if self.iterations < self.stored:
             return f"Not reproduced: the run ends after {self.iterations} of {self.stored} iterations, {where}."
         differs = f"it differs from iteration {self.first_difference} on, by at most {self.largest:.2g} (relative), {where}"
@@ -64,33 +67,60 @@ def reproduce(content: Content, dataset: Dataset, watch: Callable[[Run], object]
     with blas_threads(1), np.errstate(all="ignore"):
         run = replayed(content, dataset, watch)
     again, stored = run.history.table(), content.history
-    count = min(len(again), len(stored))
+    count = int(np.searchsorted(content.numbers, run.iterations, side="right"))
     same_rows, largest = _compared(again[:count], stored[:count])
     different = np.flatnonzero(~same_rows)
-    exact = count == len(stored) and not len(different) and _same_factors(run, content)
+    exact = run.iterations == content.iterations and not len(different) and _same_factors(run, content)
     same_platform = all(content.versions.get(name) == versions()[name] for name in SAME)
-    first = int(different[0]) + 1 if len(different) else None
-    return Reproduction(count, len(stored), same_platform, exact, largest, first)
+    first = int(content.numbers[different[0]]) if len(different) else None
+    return Reproduction(run.iterations, content.iterations, count, same_platform, exact, largest, first)
 
 
 def replayed(content: Content, dataset: Dataset, watch: Callable[[Run], object] | None = None) -> Run:
-    """The run again: every edit and every polish where it was done."""
-    run = content.editions[0].spec.run(dataset, content.start)
-    if content.start is not None:
+    """The run of a snapshot again."""
+    thinned = len(content.history) != content.iterations
+    return replay(content.editions, content.start, content.events, content.iterations, dataset, watch, bounded=thinned)
+
+
+def replay(
+    editions: Sequence[Edition],
+    start: tuple[Array, Array] | None,
+    events: Sequence[Event],
+    iterations: int,
+    dataset: Dataset,
+    watch: Callable[[Run], object] | None = None,
+    bounded: bool = False,
+) -> Run:
+    """So many iterations of a run again: every edit and every polish where it was done."""
+    run = editions[0].spec.run(dataset, start, bounded=bounded)
+    if start is not None:
         run.events.append(Event(0, "fork", ""))
-    before, editions = content.editions[0].spec, iter(content.editions[1:])
-    for event in content.events:
+    return go_on(run, editions, start, events, iterations, dataset, watch)
+
+
+def go_on(
+    run: Run,
+    editions: Sequence[Edition],
+    start: tuple[Array, Array] | None,
+    events: Sequence[Event],
+    iterations: int,
+    dataset: Dataset,
+    watch: Callable[[Run], object] | None = None,
+) -> Run:
+    """The same from where a run stands: it has the model of the first edition, and the events are those that follow."""
+    before, later = editions[0].spec, iter(editions[1:])
+    for event in events:
         if event.kind == "polish" and _advanced(run, event.iteration, watch):
             run.complete()
         elif event.kind == "edit" and _advanced(run, event.iteration, watch):
-            edition = next(editions)
+            edition = next(later)
             if edition.numbers is None:
                 raise InvalidInput("model", "was edited by a version that did not keep all of the change; it cannot be replayed")
             spec = edition.spec
-            problem = run.problem if keeps_problem(before, spec) else spec.problem(dataset, content.start)
+            problem = run.problem if keeps_problem(before, spec) else spec.problem(dataset, start)
             run.edit(problem, spec.solver, spec.limits, edition.numbers, event.text)
             before = spec
-    _advanced(run, len(content.history), watch)
+    _advanced(run, iterations, watch)
     return run
 
 

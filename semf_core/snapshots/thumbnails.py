@@ -6,7 +6,7 @@ import io
 
 from PIL import Image
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 
 LARGEST = 1600
 MOST_BYTES = 1 << 20
@@ -23,5 +23,5 @@ def checked_thumbnail(data: bytes) -> bytes:
         if max(size) > LARGEST:
             raise ValueError("too large")
     except Exception:  # any failure of the decoder on foreign bytes is the same refusal
-        raise InvalidInput("thumbnail", "is not a small PNG picture; save the run again") from None
+        raise InvalidInput("thumbnail", "is not a small PNG picture", "save the run again") from None
     return data

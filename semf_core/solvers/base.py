@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core.matrix import DataMatrix, DenseMatrix
-from semf_core.parameters import InvalidInput, Parametrized
-from semf_core.registry import Registry
+from semf_core.common.parameters import InvalidInput, Parametrized
+from semf_core.common.registry import Registry
+from semf_core.mathematics.matrix import DataMatrix, DenseMatrix
 from semf_core.sets import StructureSet, combine
 
 Array = np.ndarray
@@ -61,6 +61,8 @@ class Problem:
     """Shape of the whole M."""
     labels: Array | None = None
     """Class of each sample, where the data has classes."""
+    image_shape: tuple[int, int] | None = None
+    """Height and width of the images that the samples are, row after row, where they are images."""
     sets: tuple[StructureSet, StructureSet] | None = None
     """The sets on the whole factors, where rows or columns were left out."""
 
@@ -143,6 +145,18 @@ class State:
 
 
 Sets = tuple[StructureSet, ...]
+SYSTEMS = 8
+"""p×p arrays of the linear systems."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a run counts as stuck, when as solved, and whether it then gets a kick; see `Limits`."""
+
+    kick: bool = False
+    window: int = 100
+    stagnation: float = 0.01
+    target: float = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +171,8 @@ class Solver(Parametrized):
     """What U and V satisfy at every iteration, in words."""
     encourages: ClassVar[str] = ""
     """What is only rewarded by the objective, in words; empty if nothing is."""
-    reference: ClassVar[str] = ""
-    """Key of its paper in the bibliography."""
+    reference: ClassVar[str | tuple[str, ...]] = ""
+    """Key of its paper in references.bib, or its BibTeX entry; of several, the main one first."""
     takes_sets: ClassVar[bool] = False
     """Enforces the structure sets of the model; otherwise it has constraints of its own, see `structure`."""
     splits: ClassVar[bool] = False
@@ -167,7 +181,22 @@ class Solver(Parametrized):
     """The iterates stay the same if all-zero rows and columns of M are left out."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Properties of the data without which it cannot run; keys of `NEEDS`."""
+    judged_by_change: ClassVar[bool] = False
+    """‖M−UV‖ is not what it minimises: it has converged when the factors stop changing, not when the residual does."""
+    own_start: ClassVar[str] = ""
+    """What it begins with instead of factors that are given, in words; empty if it takes them: X, Y or both."""
     can_kick: ClassVar[bool] = False
+    patience: ClassVar[Patience] = Patience()
+    """When it counts as stuck or solved, where the limits leave that open."""
+    buffers: ClassVar[float] = 12
+    """Arrays of the size of both factors that are in memory at the peak of a run, those of its result included."""
+    data_buffers: ClassVar[float] = 1
+    """Arrays of the size of a dense M, beside M itself."""
+
+    def workspace(self, shape: tuple[int, int], rank: int, item: int, is_sparse: bool) -> float:
+        """Bytes in memory at the peak of a run beside the data, for entries of `item` bytes; measured, not promised."""
+        data = 0 if is_sparse else self.data_buffers * shape[0] * shape[1]
+        return item * (self.buffers * rank * sum(shape) + data + SYSTEMS * rank**2)
 
     @property
     def penalised(self) -> bool:
@@ -200,9 +229,34 @@ class Solver(Parametrized):
         """The value of `objective`; without penalty terms that is ‖M−UV‖²."""
         return self.frame(problem, state).residual_uv ** 2
 
-    def kick(self, problem: Problem, state: State, rng: np.random.Generator) -> State:
-        """A new starting point near the current one, out of a stagnation."""
+    def remarks(self, problem: Problem, state: State, residual: float, factors: tuple[Array, Array]) -> tuple[str, ...]:
+        """Sentences that only this algorithm can say of an ending in this state with these best factors (U, V)."""
+        return ()
+
+    def kick(self, problem: Problem, state: State, V: Array, rng: np.random.Generator) -> State:
+        """A new starting point near V, out of a stagnation."""
         raise NotImplementedError
+
+    def kicks(self, problem: Problem) -> bool:
+        """Whether a kick can lead anywhere on this problem."""
+        return self.can_kick
+
+    @property
+    def descends(self) -> bool:
+        """Pauses its search where it stagnates, and ends it, with a descent on U and V themselves."""
+        return False
+
+    def search_length(self, problem: Problem) -> float:
+        """Iterations after which the first descent begins even where the search has not stagnated."""
+        return np.inf
+
+    def begin_descent(self, problem: Problem, state: State, W: Array, Z: Array) -> State:
+        """From the factors in W and Z on, U and V are improved themselves and ‖M−UV‖ never grows."""
+        raise NotImplementedError
+
+    def set_numbers(self, state: State, values: Mapping[str, float]) -> None:
+        """Set values of the state by hand: "alpha", "beta"."""
+        state.numbers.update(values)
 
     def retuned(self, problem: Problem, state: State, before: Solver) -> State:
         """A state that `before`, the same algorithm with other options, has left: ready to go on with these."""
@@ -219,22 +273,24 @@ SOLVERS: Registry[Solver] = Registry("solver")
 
 def _complete(problem: Problem, title: str) -> None:
     if not problem.matrix.identity:
-        raise InvalidInput("solver", f"{title} cannot leave out missing entries; fill them in, or use SeMF, which can")
+        raise InvalidInput(
+            "solver", f"{title} cannot leave out missing entries; fill them in, or use SeMF, which can", whole=True
+        )
 
 
 def _dense(problem: Problem, title: str) -> None:
     if not isinstance(problem.matrix, DenseMatrix):
-        raise InvalidInput("solver", f"{title} needs a dense, complete matrix; SeMF takes sparse and incomplete ones")
+        raise InvalidInput("solver", f"{title} needs a dense, complete matrix; SeMF takes sparse and incomplete ones", whole=True)
 
 
 def _nonnegative(problem: Problem, title: str) -> None:
     if problem.matrix.minimum() < 0:
-        raise InvalidInput("solver", f"{title} needs data without negative entries; shift or rescale the data first")
+        raise InvalidInput("solver", f"{title} needs data without negative entries; shift or rescale the data first", whole=True)
 
 
 def _labels(problem: Problem, title: str) -> None:
     if problem.labels is None:
-        raise InvalidInput("solver", f"{title} needs the class of every sample; choose data with labels")
+        raise InvalidInput("solver", f"{title} needs the class of every sample; choose data with labels", whole=True)
 
 
 NEEDS: dict[str, Callable[[Problem, str], None]] = {

@@ -7,12 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from semf_core.parameters import param
+from semf_core.common.parameters import param
 from semf_core.sets import Nonnegative
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors
+from semf_core.solvers.direct import Direct, Factors, given_or_random
 
 SHARE = {"low": 0, "high": 1}
+SHRUNK = 0.5
+"""Components below this share of their first size have drifted."""
 
 
 @SOLVERS.register
@@ -57,15 +59,20 @@ class CSMF(Direct):
         return sets
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
-        """Components uniform in (0, 1); coefficients by least squares where they may have any sign (§4.2)."""
+        """Components uniform in (0, 1), coefficients by least squares (§4.2); their size is remembered, to see a drift."""
         state.numbers.update(next_row=0, next_column=0)
+        first = self._first(problem, rng)
+        state.numbers["first_size"] = float(np.linalg.norm(first.Xt))
+        return first
+
+    def _first(self, problem: Problem, rng: np.random.Generator) -> Factors:
         (m, n), p, (X0, Y0) = problem.matrix.shape, problem.rank, problem.start
         Xt = rng.random((p, m)) if X0 is None else problem.x_set.project(X0).T
-        Y = rng.random((p, n)) if Y0 is None else problem.y_set.project(Y0)
-        if Y0 is None and not self.signs[1]:
-            Xt = Xt.astype(problem.matrix.dtype)
-            Y = np.linalg.lstsq(Xt @ Xt.T, problem.matrix.left(Xt, Xt, Y), rcond=None)[0]
-        return Factors(Xt, Y)
+        if Y0 is not None:
+            return Factors(Xt, problem.y_set.project(Y0))
+        Xt = Xt.astype(problem.matrix.dtype)
+        target = problem.matrix.left(Xt, Xt, np.zeros((p, n), Xt.dtype))
+        return Factors(Xt, np.linalg.lstsq(Xt @ Xt.T, target, rcond=None)[0])
 
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank
@@ -80,6 +87,15 @@ class CSMF(Direct):
         Y = Y.copy()
         Y[:, chosen] = minimised(Y[:, chosen], XtM[:, chosen], XtX, 0.0, self.lam, self.signs[1])
         return Factors(Xt, Y, M.residual_from(Xt, Y, XtM, XtX, Y @ Y.T))
+
+    def remarks(self, problem: Problem, state: State, residual: float, factors: tuple[Array, Array]) -> tuple[str, ...]:
+        """Whether the components shrank, and with them the weights on them."""
+        first = state.numbers.get("first_size", 0.0)
+        left = float(np.linalg.norm(factors[0])) / first if first > 0 else 1.0
+        if self.lam or not (self.alpha or self.beta) or left > SHRUNK:
+            return ()
+        told = f"Where λ = 0 nothing keeps V from growing while U shrinks: U ended at {100 * left:.2g} % of its first size"
+        return (f"{told}, and α and β weigh that much less; a λ above 0 holds it.",)
 
     @property
     def penalised(self) -> bool:
@@ -131,6 +147,19 @@ class CSMFncc(CSMF):
     summary: ClassVar[str] = "nonnegative sparse components with nonnegative coefficients"
     enforces: ClassVar[str] = "nonnegative factors"
     signs: ClassVar[tuple[bool, bool]] = (True, True)
+
+    start: str = param(
+        "choice", "published", choices=("published", "scaled"),
+        help="both factors uniform in (0, 1) as in the paper; or random with a product of the size of M, which pays where λ > 0",
+    )  # fmt: skip
+
+    def _first(self, problem: Problem, rng: np.random.Generator) -> Factors:
+        """A product far above M, as published, makes the first steps shrink the components, and the weights on them fade."""
+        if self.start == "scaled":
+            return Factors(*given_or_random(problem, rng))
+        (m, n), p, (X0, Y0) = problem.matrix.shape, problem.rank, problem.start
+        Xt = rng.random((p, m)) if X0 is None else problem.x_set.project(X0).T
+        return Factors(Xt, rng.random((p, n)) if Y0 is None else problem.y_set.project(Y0))
 
 
 def minimised(B: Array, C: Array, gram: Array, alpha: float, lasso: float, nonnegative: bool) -> Array:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import kl_div
 
-from semf_core.matrix import DenseMatrix
-from semf_core.parameters import param
+from semf_core.common.parameters import param
+from semf_core.mathematics.blocks import row_blocks
+from semf_core.mathematics.matrix import DataMatrix, DenseMatrix, SparseMatrix
 from semf_core.sets import Nonnegative, Simplex
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, given_or_random
@@ -22,7 +25,7 @@ class DivergenceNMF(Direct):
 
     family: ClassVar[str] = FAMILY
     enforces: ClassVar[str] = "nonnegative factors; the entries of each component add up to one"
-    needs: ClassVar[tuple[str, ...]] = ("nonnegative", "dense")
+    needs: ClassVar[tuple[str, ...]] = ("nonnegative", "complete")
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         return (Simplex(),), (Nonnegative(),)
@@ -36,8 +39,37 @@ class DivergenceNMF(Direct):
 
     def cost(self, problem: Problem, state: State) -> float:
         """D(M‖UV); infinite where UV has a zero that M has not."""
-        M = _dense(problem)
-        return sum(float(kl_div(block, state.U[rows] @ state.V).sum()) for rows, block in M.blocks())
+        return divergence(problem.matrix, state.U.T, state.V)
+
+
+@SOLVERS.register
+@dataclass(frozen=True, eq=False)
+class DivergenceFitNMF(DivergenceNMF):
+    """Lee and Seung's NMF of 1999: V ← V ∘ Uᵀ(M ⊘ UV), then U ← U ∘ (M ⊘ UV)Vᵀ ⊘ 1Vᵀ, U's sums passed to V.
+
+    The divergence never rises. It is the likelihood of counts that follow Poisson's law with the mean UV.
+    """
+
+    name: ClassVar[str] = "nmf-kl"
+    title: ClassVar[str] = "KL-NMF"
+    summary: ClassVar[str] = "Lee and Seung's updates for Kullback and Leibler's divergence: the fit for counts, such as words"
+    reference: ClassVar[tuple[str, ...]] = ("lee-seung-parts", "lee-seung")
+    judged_by_change: ClassVar[bool] = True
+
+    @property
+    def penalised(self) -> bool:
+        """What is minimised is not ‖M−UV‖."""
+        return True
+
+    def objective(self) -> str:
+        return r"\min_{U,V}\ D(M\,\|\,UV) \quad\text{s.t.}\quad U\ge 0,\; V\ge 0,\; \mathbf{1}^TU=\mathbf{1}^T"
+
+    def update(self, problem: Problem, state: State) -> Factors:
+        M, p = problem.matrix, state.rank
+        Xt, Y = state.W[:p], state.Z[:p]
+        Y = scaled(Y, explained_left(M, Xt, Y), Xt.sum(axis=1, keepdims=True))
+        new = scaled(Xt, explained_right(M, Xt, Y), Y.sum(axis=1, keepdims=True))
+        return Factors(summing_to_one(new, Xt), Y * new.sum(axis=1, keepdims=True))
 
 
 @SOLVERS.register
@@ -63,7 +95,7 @@ class LNMF(DivergenceNMF):
         )
 
     def update(self, problem: Problem, state: State) -> Factors:
-        M, p = _dense(problem), state.rank
+        M, p = problem.matrix, state.rank
         Xt, Y = state.W[:p], state.Z[:p]
         Y = np.sqrt(Y * explained_left(M, Xt, Y))
         new = scaled(Xt, explained_right(M, Xt, Y), Y.sum(axis=1, keepdims=True))
@@ -107,7 +139,7 @@ class NsNMF(DivergenceNMF):
         return Factors(Xt, self._smoothed(H))
 
     def update(self, problem: Problem, state: State) -> Factors:
-        M, p = _dense(problem), state.rank
+        M, p = problem.matrix, state.rank
         Xt, H, V = state.W[:p], state.arrays["H"], state.Z[:p]
         smooth = self._smoothed(Xt)
         H = scaled(H, explained_left(M, Xt, V, smooth), smooth.sum(axis=1, keepdims=True))
@@ -126,21 +158,30 @@ class NsNMF(DivergenceNMF):
         return (1 - self.theta) * factor + self.theta * factor.mean(axis=0)
 
 
-def explained_left(M: DenseMatrix, Xt: Array, Y: Array, Wt: Array | None = None) -> Array:
+def explained_left(M: DataMatrix, Xt: Array, Y: Array, Wt: Array | None = None) -> Array:
     """Wᵀ(M ⊘ XY), W = X unless it is given."""
     W = Xt if Wt is None else Wt
     out = np.zeros_like(Y)
-    for rows, block in M.blocks():
-        out += W[:, rows] @ _ratio(block, Xt[:, rows].T @ Y)
+    for rows, block, product in _products(M, Xt, Y):
+        out += W[:, rows] @ _ratio(block, product)
     return out
 
 
-def explained_right(M: DenseMatrix, Xt: Array, Y: Array) -> Array:
+def explained_right(M: DataMatrix, Xt: Array, Y: Array) -> Array:
     """((M ⊘ XY) Yᵀ)ᵀ."""
     out = np.empty_like(Xt)
-    for rows, block in M.blocks():
-        out[:, rows] = Y @ _ratio(block, Xt[:, rows].T @ Y).T
+    for rows, block, product in _products(M, Xt, Y):
+        out[:, rows] = Y @ _ratio(block, product).T
     return out
+
+
+def divergence(M: DataMatrix, Xt: Array, Y: Array) -> float:
+    """D(M‖XY); infinite where XY has a zero that M has not."""
+    total = 0.0
+    for _, block, product in _products(M, Xt, Y):
+        total += float(kl_div(*((block, product) if isinstance(block, np.ndarray) else (block.data, product))).sum())
+        total -= 0 if isinstance(block, np.ndarray) else float(product.sum())
+    return total + (float(Xt.sum(axis=1) @ Y.sum(axis=1)) if isinstance(M, SparseMatrix) else 0)
 
 
 def summing_to_one(Xt: Array, before: Array) -> Array:
@@ -150,11 +191,21 @@ def summing_to_one(Xt: Array, before: Array) -> Array:
     return Xt / Xt.sum(axis=1, keepdims=True)
 
 
-def _ratio(block: Array, product: Array) -> Array:
+def _products(M: DataMatrix, Xt: Array, Y: Array) -> Iterator[tuple[slice, Any, Array]]:
+    """Blocks of rows of M and of XY; of a sparse block XY has only the entries that the block stores, in their order."""
+    if isinstance(M, DenseMatrix):
+        for rows, block in M.blocks():
+            yield rows, block, Xt[:, rows].T @ Y
+        return
+    assert isinstance(M, SparseMatrix)  # `needs` has seen to that
+    for rows in row_blocks(*M.shape):
+        block = M.array[rows]
+        i = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        yield rows, block, np.einsum("kj,kj->j", Xt[:, rows][:, i], Y[:, block.indices])
+
+
+def _ratio(block: Any, product: Array) -> Any:
     """block ⊘ product, 0 where the product is: such an entry is out of reach of the updates."""
-    return np.divide(block, product, out=np.zeros_like(product), where=product > 0)
-
-
-def _dense(problem: Problem) -> DenseMatrix:
-    assert isinstance(problem.matrix, DenseMatrix)  # `needs` has seen to that
-    return problem.matrix
+    entries = block if isinstance(block, np.ndarray) else block.data
+    ratio = np.divide(entries, product, out=np.zeros_like(product), where=product > 0)
+    return ratio if isinstance(block, np.ndarray) else sp.csr_array((ratio, block.indices, block.indptr), shape=block.shape)

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 
-from semf_core.matrix import DenseMatrix
-from semf_core.parameters import InvalidInput, param
+from semf_core.common.parameters import InvalidInput, param
+from semf_core.mathematics.matrix import DenseMatrix
 from semf_core.sets import Sparse, UnitNorm
 from semf_core.sets.kernels import normalise
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, generator
 from semf_core.solvers.omp import Codes, batch_omp
+from semf_core.solvers.pursuits import as_codes, lasso, mean_length
 
 USUAL_NONZEROS = 3
 NONZEROS: dict[str, Any] = {
@@ -23,6 +24,13 @@ NONZEROS: dict[str, Any] = {
     "optional": True,
     "symbol": "k",
     "help": f"nonzeros in each code; empty: {USUAL_NONZEROS}, or the rank if that is smaller",
+}
+PENALTY: dict[str, Any] = {
+    "low": 0,
+    "high": 10,
+    "open_low": True,
+    "symbol": r"\lambda",
+    "help": "lasso: weight of the ℓ1 norm, in mean lengths of a signal",
 }
 ALIKE = 0.99
 """|cosine| above which two atoms count as one, as in Aharon, Elad and Bruckstein's program."""
@@ -61,9 +69,9 @@ def first_atoms(problem: Problem, signals: Array, rng: np.random.Generator) -> A
 
 @dataclass(frozen=True, eq=False)
 class CodedDictionary(Direct):
-    """(3) of the lecture notes with unit atoms for an orthonormal basis: min ‖M − UV‖² over k-sparse codes V.
+    """min ‖M − UV‖² over dictionaries U with unit columns and k-sparse codes V.
 
-    Codes come from (2), atom by atom; subclasses differ in how they refit the atoms.
+    Codes are found atom by atom; subclasses differ in how they refit the atoms.
 
     An iteration codes all signals afresh, so given codes V have no part in the start. Coding by pursuit
     may raise the residual, which lets the method leave poor dictionaries; refitting never does.
@@ -72,6 +80,7 @@ class CodedDictionary(Direct):
     family: ClassVar[str] = "Dictionary learning"
     enforces: ClassVar[str] = "atoms of unit length; at most k nonzeros in each code"
     needs: ClassVar[tuple[str, ...]] = ("dense",)
+    data_buffers: ClassVar[float] = 4.5
 
     k: int | None = param("integer", None, **NONZEROS)
     rare: float = param(
@@ -88,14 +97,18 @@ class CodedDictionary(Direct):
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         signals = signals_of(problem, state)
         Dt = first_atoms(problem, signals, rng)
-        return noted(state, Dt, batch_omp(Dt, signals, nonzeros_for(self.k, problem.rank)))
+        return noted(state, Dt, self.code(Dt, signals))
 
     def update(self, problem: Problem, state: State) -> Factors:
         p, signals = problem.rank, signals_of(problem, state)
-        k = nonzeros_for(self.k, p)
-        least = max(1.0, self.rare * len(signals) * k / p)
-        Dt = refreshed(state.W[:p], state.arrays["uses"] < least, signals, state.arrays["worst"], generator(state))
-        return noted(state, *self.refit(Dt, signals, batch_omp(Dt, signals, k)))
+        uses = state.arrays["uses"]
+        least = max(1.0, self.rare * float(uses.mean()))
+        Dt = refreshed(state.W[:p], uses < least, signals, state.arrays["worst"], generator(state))
+        return noted(state, *self.refit(Dt, signals, self.code(Dt, signals)))
+
+    def code(self, Dt: Array, signals: Array) -> Codes:
+        """Codes of all signals over these atoms."""
+        return batch_omp(Dt, signals, nonzeros_for(self.k, len(Dt)))
 
     def refit(self, Dt: Array, signals: Array, codes: Codes) -> tuple[Array, Codes]:
         """Better atoms (p×m) for the supports of these codes, and the weights that go with them; Dt may be overwritten."""
@@ -138,9 +151,27 @@ class KSVD(CodedDictionary):
     summary: ClassVar[str] = "codes by matching pursuit, then one atom after the other together with its weights"
     reference: ClassVar[str] = "ksvd"
 
+    coding: str = param(
+        "choice", "pursuit", choices=("pursuit", "lasso"), help="k counted nonzeros by OMP, or an ℓ1 penalty (scikit-learn)"
+    )
+    penalty: float = param("number", 0.1, **PENALTY)
     power: int = param(
         "integer", 1, low=1, high=1000, help="power steps for each atom: 1 is approximate K-SVD, many give the singular vectors"
     )
+
+    def objective(self) -> str:
+        if self.coding == "pursuit":
+            return super().objective()
+        chosen = r"\operatorname{supp}V_i=\operatorname{supp}\arg\min_c \tfrac12\|m_i-Uc\|_2^2+\lambda\|c\|_1"
+        return rf"\min_{{U,V}}\ \|M-UV\|_F^2 \quad\text{{s.t.}}\quad \|U_j\|_2=1,\; {chosen}"
+
+    def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
+        return super().structure(shape, rank) if self.coding == "pursuit" else ((UnitNorm(),), ())
+
+    def code(self, Dt: Array, signals: Array) -> Codes:
+        if self.coding == "pursuit":
+            return super().code(Dt, signals)
+        return as_codes(lasso(Dt, signals, self.penalty * mean_length(signals)), Dt, signals)
 
     def refit(self, Dt: Array, signals: Array, codes: Codes) -> tuple[Array, Codes]:
         return rank_one_sweep(Dt, signals, codes, self.power)

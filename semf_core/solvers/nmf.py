@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core.matrix import DenseMatrix, SparseMatrix
-from semf_core.parameters import param
+from semf_core.common.extras import optional
+from semf_core.common.parameters import param
+from semf_core.mathematics.matrix import DenseMatrix, SparseMatrix
 from semf_core.sets import Nonnegative
 from semf_core.solvers.admm import ADMM
 from semf_core.solvers.base import SOLVERS, Array, Frame, Problem, Sets, Solver, State
@@ -24,7 +25,7 @@ SUFFICIENT, SHRINK, TRIALS = 0.01, 0.1, 20
 
 @dataclass(frozen=True, eq=False)
 class PlainNMF(Direct):
-    """(1) of the lecture notes, min ‖M − XY‖² over X ≥ 0, Y ≥ 0; subclasses differ in how they descend."""
+    """NMF, min ‖M − XY‖² over X ≥ 0, Y ≥ 0; subclasses differ in how they descend."""
 
     family: ClassVar[str] = FAMILY
     enforces: ClassVar[str] = "nonnegative factors"
@@ -69,7 +70,8 @@ def scaled(factor: Array, numerator: Array, denominator: Array) -> Array:
 @cache
 def scikit_nmf() -> Callable[..., Any]:
     """scikit-learn takes a second to import: only who runs its algorithm should wait, not every worker and command."""
-    from sklearn.decomposition import non_negative_factorization
+    with optional():
+        from sklearn.decomposition import non_negative_factorization
 
     return non_negative_factorization
 

@@ -1,4 +1,4 @@
-"""NMFℓ0: nonnegative factors with counted nonzeros, by alternating nonnegative least squares (Peharz and Pernkopf)."""
+"""NMFℓ⁰: nonnegative factors with counted nonzeros, by alternating nonnegative least squares (Peharz and Pernkopf)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semf_core.parameters import param
+from semf_core.common.parameters import param
 from semf_core.sets import Nonnegative, Sparse
 from semf_core.sets.kernels import keep_largest_nonnegative
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
@@ -31,6 +31,7 @@ class CountedNMF(Direct):
     reference: ClassVar[str] = "nmf-l0"
     needs: ClassVar[tuple[str, ...]] = ("nonnegative", "complete")
     drops_zeros: ClassVar[bool] = True
+    buffers: ClassVar[float] = 19
 
     rounds: int = param("integer", 10, low=1, high=1000, help="iterations on one support before it is chosen afresh")
     updates: str = param(
@@ -57,7 +58,7 @@ class CountedNMF(Direct):
         if self.updates == "nnls":
             return nnls(gram, target, allowed, rows).astype(rows.dtype)
         new = rows.copy()
-        descend(new, np.ones(len(new), dtype=bool) if allowed is None else allowed, target, gram, "nonnegative")
+        descend(new, allowed, target, gram, "nonnegative")
         return new
 
 

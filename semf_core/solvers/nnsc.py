@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semf_core.parameters import param
+from semf_core.common.parameters import param
 from semf_core.sets import Nonnegative, UnitNorm
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, given_or_random
@@ -23,8 +23,8 @@ class NNSC(Direct):
     """A gradient step on U, projected to nonnegative columns of length one; then V ← V ∘ UᵀM ⊘ (UᵀUV + λ)."""
 
     name: ClassVar[str] = "nnsc"
-    title: ClassVar[str] = "NNSC"
-    summary: ClassVar[str] = "nonnegative sparse coding: a lasso penalty on the coefficients, components of length one"
+    title: ClassVar[str] = "Nonnegative sparse coding"
+    summary: ClassVar[str] = "NNSC: a lasso penalty on the coefficients, components of length one"
     family: ClassVar[str] = "Constrained sparse"
     enforces: ClassVar[str] = "nonnegative factors; components of length one, so that the penalty on V cannot be evaded"
     encourages: ClassVar[str] = "sparse coefficients (λ); the components themselves are not asked to be sparse"

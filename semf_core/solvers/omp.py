@@ -36,8 +36,10 @@ class Codes(NamedTuple):
         return Y
 
 
-def batch_omp(Dt: Array, signals: Array, k: int) -> Codes:
+def batch_omp(Dt: Array, signals: Array, k: int, enough: float = 0.0) -> Codes:
     """At most k atoms for each row of `signals` (n×m) by greedy pursuit; Dt holds the atoms as rows (p×m).
+
+    A signal whose squared error is at most `enough` takes no further atom.
 
     Each step takes the atom with the largest |dᵀr| and fits all chosen ones anew by least squares. With
     the Gram matrix G = DᵀD the residual r is never formed (Rubinstein, Zibulevsky and Elad's batch OMP):
@@ -51,14 +53,14 @@ def batch_omp(Dt: Array, signals: Array, k: int) -> Codes:
     for first in range(0, n, size):
         part = signals[first : first + size]
         total = np.einsum("ij,ij->i", part, part)
-        chosen, fitted, explained = _pursue(G, part @ Dt.T, total, k)
+        chosen, fitted, explained = _pursue(G, part @ Dt.T, total, k, enough)
         rows = slice(first, first + len(part))
         atoms[rows], weights[rows] = chosen.T, fitted.T
         errors[rows] = np.maximum(total - explained, 0)
     return Codes(atoms, weights, errors)
 
 
-def _pursue(G: Array, start: Array, total: Array, k: int) -> tuple[Array, Array, Array]:
+def _pursue(G: Array, start: Array, total: Array, k: int, enough: float) -> tuple[Array, Array, Array]:
     """Atoms and weights (k×n), and the explained square of each signal; `start` holds Dᵀm as rows (n×p)."""
     n, p = start.shape
     every = np.arange(n)
@@ -74,6 +76,8 @@ def _pursue(G: Array, start: Array, total: Array, k: int) -> tuple[Array, Array,
         chosen[j], largest = new, correlations[every, new]
         square = _extended(L, G, chosen, j)
         alive = (square > DEPENDENT * eps * diagonal[new]) & (largest * largest > eps * eps * total)
+        if enough > 0:
+            alive &= total - np.einsum("ij,ij->j", t[:j], t[:j]) > enough
         L[j, j] = np.sqrt(np.where(alive, square, 1))
         L[j, :j] *= alive  # an atom that adds nothing gets a row of its own, and no weight
         t[j] = np.where(alive, largest, 0) / L[j, j]

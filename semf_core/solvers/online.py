@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from semf_core.parameters import param
+from semf_core.common.parameters import param
 from semf_core.sets import Sparse, UnitNorm
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, generator
 from semf_core.solvers.ksvd import NONZEROS, first_atoms, nonzeros_for, noted, rank_one_sweep, refreshed, signals_of
 from semf_core.solvers.omp import batch_omp
+from semf_core.solvers.pursuits import lasso, mean_length
 
 
 @SOLVERS.register
@@ -36,6 +36,8 @@ class OnlineDictionary(Direct):
     encourages: ClassVar[str] = "sparse codes by an ℓ1 penalty, where they are found by lasso"
     reference: ClassVar[str] = "online-dictionary"
     needs: ClassVar[tuple[str, ...]] = ("dense",)
+    buffers: ClassVar[float] = 16
+    data_buffers: ClassVar[float] = 4
 
     coding: str = param("choice", "lasso", choices=("lasso", "pursuit"), help="ℓ1 penalty (scikit-learn), or k counted nonzeros")
     penalty: float = param(
@@ -100,18 +102,11 @@ class OnlineDictionary(Direct):
         p = len(Dt)
         if self.coding == "pursuit":
             return batch_omp(Dt, some, nonzeros_for(self.k, p)).sparse(p)
-        # scikit-learn takes a second or two to import; only those who want it should wait.
-        from sklearn.decomposition import sparse_encode
-        from sklearn.exceptions import ConvergenceWarning
-
-        with warnings.catch_warnings():  # a code that is not quite settled is coded again in the next pass
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            codes = sparse_encode(some.astype(float), Dt.astype(float), algorithm="lasso_cd", alpha=weight)
-        return sp.csr_array(codes.astype(Dt.dtype))
+        return sp.csr_array(lasso(Dt, some, weight))
 
     def _weight(self, signals: Array) -> float:
         """λ in the units of M."""
-        return self.penalty * (float(np.linalg.norm(signals, axis=1).mean()) or 1.0)
+        return self.penalty * mean_length(signals)
 
     @property
     def penalised(self) -> bool:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput, param
+from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets import Orthonormal, Sparse
 from semf_core.sets.kernels import keep_largest, polar
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
@@ -18,7 +18,7 @@ from semf_core.solvers.ksvd import NONZEROS, nonzeros_for
 @SOLVERS.register
 @dataclass(frozen=True, eq=False)
 class OrthonormalDictionary(Direct):
-    """(3) of the lecture notes, min ‖M − UV‖² over UᵀU = I and k-sparse columns of V; both halves exactly: no step is up.
+    """min ‖M − UV‖² over UᵀU = I and k-sparse columns of V; each half is solved exactly, so the error never grows.
 
     Given V, the best U is the polar factor of MVᵀ (orthogonal Procrustes). Given U, ‖M−UV‖² differs from
     ‖UᵀM−V‖² by a constant, so the best V keeps the k largest entries of each column of UᵀM.

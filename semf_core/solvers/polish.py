@@ -37,10 +37,10 @@ def polish(problem: Problem, found: State, sweeps: int, splits: bool) -> Polishe
     while done < sweeps:
         done += 1
         if signs[0] is not None:
-            descend(Ut, mask_u, M.right(V, Ut), V @ V.T, signs[0])
+            _sweep(Ut, mask_u, M.right(V, Ut), V @ V.T, signs[0])
         left = M.left(Ut, Ut, V)
         if signs[1] is not None:
-            descend(V, mask_v, left, Ut @ Ut.T, signs[1])
+            _sweep(V, mask_v, left, Ut @ Ut.T, signs[1])
         before, residual = residual, M.residual_from(Ut, V, left, Ut @ Ut.T, V @ V.T)
         if before - residual <= QUIET * residual:
             break
@@ -51,8 +51,8 @@ def polish(problem: Problem, found: State, sweeps: int, splits: bool) -> Polishe
     return Polished(State(W, Z), residual, done)
 
 
-def descend(rows: Array, mask: Array, target: Array, gram: Array, sign: str) -> None:
-    """One sweep of exact minimisation over each row of a factor, in place and on its support."""
+def _sweep(rows: Array, mask: Array, target: Array, gram: Array, sign: str) -> None:
+    """One sweep as `descend` makes it, in the arithmetic of the first release: polished snapshots are reproduced bit for bit."""
     for j in range(len(rows)):
         curvature = gram[j, j]
         if curvature <= 0:
@@ -61,3 +61,32 @@ def descend(rows: Array, mask: Array, target: Array, gram: Array, sign: str) -> 
         if sign == "nonnegative":
             np.maximum(new, 0, out=new)
         rows[j] = new * mask[j]
+
+
+def descend(rows: Array, mask: Array | None, target: Array, gram: Array, sign: str, most: int = 1, quiet: float = 0.0) -> int:
+    """Sweeps of exact minimisation of ½⟨gram, RRᵀ⟩ − ⟨target, R⟩ over each row of R in turn, in place and on its support.
+
+    They end after `most`, or with one that changes R by at most `quiet` times what the first changed; returns how
+    many there were.
+    """
+    live = np.flatnonzero(gram.diagonal() > 0)
+    curvature = gram[live, live][:, None]
+    coupling, wanted = gram[live] / curvature, target[live] / curvature
+    coupling[np.arange(live.size), live] = 0
+    line, before, first = np.empty_like(rows[0]), np.empty_like(rows) if most > 1 else None, 0.0
+    for sweep in range(1, most + 1):
+        if before is not None:
+            before[:] = rows
+        for j, weights, value in zip(live, coupling, wanted, strict=True):
+            np.dot(weights, rows, out=line)
+            np.subtract(value, line, out=line)
+            if sign == "nonnegative":
+                np.maximum(line, 0, out=line)
+            rows[j] = line if mask is None else line * mask[j]
+        if before is not None:
+            before -= rows
+            change = float(np.vdot(before, before))
+            first = change if sweep == 1 else first
+            if change <= quiet**2 * first:
+                return sweep
+    return most

@@ -4,41 +4,34 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput, Parametrized, param
+from semf_core.common.parameters import InvalidInput
 from semf_core.solvers.base import Array, Case, Frame, Problem, Solver, State, pack_state, unpack_state
+from semf_core.solvers.history import COLUMNS, History
+from semf_core.solvers.limits import Limits, Rules
 from semf_core.solvers.polish import polish
+from semf_core.solvers.starts import started
 
-COLUMNS = ("residual_xy", "residual_uv", "alpha", "beta", "gap_x", "gap_y", "change", "case", "seconds", "start")
 SETTLED = 3
 """(9) must hold this many times in a row."""
+ASTRAY = 1e6
+"""Where ‖M−XY‖ is so many times ‖M‖, X and Y grow without bound: no product of members of both sets is near M."""
 COUNTERS = ("stop_reason", "seconds", "start", "_settled", "_start_iteration", "_window_first", "best_uv", "best_iteration")
 """What a checkpoint holds of a run beside its state, history, events and generator."""
-
-
-@dataclass(frozen=True, eq=False)
-class Limits(Parametrized):
-    """When a run stops, starts afresh or gets a kick, and what is done at its end."""
-
-    name: ClassVar[str] = "limits"
-
-    max_iter: int = param("integer", 1000, low=1, high=10_000_000, help="iterations of one start at most")
-    tol: float = param("number", 1e-6, low=0, high=1, symbol=r"\mathrm{tol}", help="relative change in (9); 0 never stops by it")
-    restarts: int = param("integer", 1, low=1, high=100_000, help="starting points at most; the best ‖M−UV‖ is kept")
-    target: float = param(
-        "number", 0.02, low=0, high=1, help="‖M−UV‖/‖M‖ at which a start counts as solved: no kick, no further start"
-    )
-    kick: bool = param("boolean", False, help="push the iterates out of a stagnation above the target")
-    window: int = param("integer", 100, low=2, help="iterations over which stagnation is judged")
-    stagnation: float = param("number", 0.01, low=0, high=1, help="less relative progress than this in a window is stagnation")
-    polish: int = param("integer", 0, low=0, high=100_000, help="sweeps of coordinate descent on the final supports")
+LATER_COUNTERS = ("best_xy",)
+"""The same, in checkpoints of later versions only."""
+BY_ITSELF = ("kick", "descent", "restart")
+Checkpointed = str | Path | BinaryIO | bytes | Mapping[str, Array]
+MOST_EVENTS = 10_000
+"""Kicks, descents and new starts that are listed; a run that goes on has as many as it likes."""
 
 
 @dataclass(frozen=True)
@@ -50,66 +43,44 @@ class Event:
     text: str = ""
 
 
-class History:
-    """One row of numbers for every iteration, 80 bytes each; columns are arrays."""
-
-    def __init__(self, rows: Array | None = None) -> None:
-        given = np.empty((0, len(COLUMNS))) if rows is None else rows
-        self._rows = np.empty((max(256, len(given)), len(COLUMNS)))
-        self._rows[: len(given)] = given
-        self._length = len(given)
-
-    def append(self, frame: Frame, seconds: float, start: int) -> None:
-        f = frame
-        if self._length == len(self._rows):  # a new array, so that tables handed out earlier stay as they are
-            self._rows = np.concatenate((self._rows, np.empty_like(self._rows)))
-        self._rows[self._length] = (
-            f.residual_xy,
-            f.residual_uv,
-            f.alpha,
-            f.beta,
-            f.gap_x,
-            f.gap_y,
-            f.change,
-            f.case,
-            seconds,
-            start,
-        )
-        self._length += 1
-
-    def __len__(self) -> int:
-        return self._length
-
-    def table(self, first: int = 0) -> Array:
-        """The rows from `first` on, one column for each of COLUMNS; a view that later iterations leave alone."""
-        rows = self._rows[first : self._length]
-        rows.flags.writeable = False
-        return rows
-
-    def column(self, name: str) -> Array:
-        values = self._rows[: self._length, COLUMNS.index(name)]
-        return values.astype(np.int64 if name in {"case", "start"} else np.float64)
-
-    def last(self, name: str) -> float:
-        return float(self._rows[self._length - 1, COLUMNS.index(name)])
-
-    def __getattr__(self, name: str) -> Array:
-        if name in COLUMNS:
-            return self.column(name)
-        raise AttributeError(name)
-
-    def __getitem__(self, name: str) -> Array:
-        return self.column(name)
-
-
 class Run:
-    """A factorization in progress: `advance` it one iteration at a time, or `finish` it."""
+    """A factorization in progress: `advance` it one iteration at a time, or `finish` it.
 
-    def __init__(self, problem: Problem, solver: Solver, limits: Limits | None = None, seed: int = 0) -> None:
+    Parameters
+    ----------
+    problem : Problem
+        What is to be factorized; `ModelSpec.problem` makes one.
+    solver : Solver
+        The algorithm with its options.
+    limits : Limits, optional
+        When it stops.
+    seed : int
+        Number from which all randomness follows.
+    bounded : bool
+        Keep ever fewer rows of a long history (see `History`).
+
+    Examples
+    --------
+    >>> from semf_core.model import preset
+    >>> run = preset("swimmer-groups").run()
+    >>> first = run.advance().residual_uv
+    >>> while run.iterations < 20:
+    ...     frame = run.advance()
+    >>> frame.residual_uv < first, run.stop_reason
+    (True, None)
+    >>> U, V, X, Y = run.factors()
+    """
+
+    def __init__(
+        self, problem: Problem, solver: Solver, limits: Limits | None = None, seed: int = 0, bounded: bool = False
+    ) -> None:
+        """A `bounded` run keeps ever fewer rows of its history (see `History`), whoever lets it go on for how long."""
         self.problem, self.solver, self.limits, self.seed = problem, solver, limits or Limits(), seed
         solver.check(problem)
-        self.history = History()
+        self.history = History(bounded=bounded)
+        self._set_rules()
         self.events: list[Event] = []
+        self._listed = 0
         self.stop_reason: str | None = None
         self.seconds = 0.0
         self.start = 0
@@ -117,17 +88,24 @@ class Run:
         self._start_iteration = 0
         self._window_first = 0
         self.best_uv = self._best_value = np.inf
+        self.best_xy = np.nan
         self.best_iteration = 0
         self._begin()
 
     # -- state -------------------------------------------------------------------------------
+
+    def _set_rules(self) -> None:
+        """Work out what iterations are judged by; they need as many values of the history as two windows have."""
+        self._rules = Rules.of(self.problem, self.solver, self.limits)
+        self.history.remember(2 * self._rules.patience.window)
 
     def _begin(self) -> None:
         """A new starting point, reproducible from the seed and the number of the start."""
         self.rng = np.random.default_rng((self.seed, self.start))
         kept = getattr(self, "best", None)
         began = time.perf_counter()
-        self.state = self.solver.init(self.problem, self.rng)
+        common = self.limits.common_start and not self.solver.own_start
+        self.state = self.solver.init(started(self.problem, (self.seed, self.start)) if common else self.problem, self.rng)
         self.seconds += time.perf_counter() - began  # some algorithms do all their work here
         self.best = kept or (self.state.W, self.state.Z)
         self.state.scratch["kept"] = self.best
@@ -136,13 +114,24 @@ class Run:
 
     @property
     def iterations(self) -> int:
-        return len(self.history)
+        return self.history.iterations
 
     def _factors(self, best: bool) -> State:
         return State(*self.best) if best else self.state
 
     def factors(self, best: bool = True) -> tuple[Array, Array, Array, Array]:
-        """(U, V, X, Y): the best ones seen (of the smallest ‖M−UV‖, or cost where the solver has penalties), or the current."""
+        """The factors of the whole M.
+
+        Parameters
+        ----------
+        best : bool
+            The best ones seen (of the smallest ‖M−UV‖, or cost where the solver has penalties); otherwise the current ones.
+
+        Returns
+        -------
+        U, V, X, Y : array
+            The factors in their sets, and their free copies.
+        """
         s = self._factors(best)
         p = s.rank
         U, V = self.problem.expand(s.W[p:], s.Z[p:])
@@ -159,11 +148,11 @@ class Run:
         self.state = self.solver.step(self.problem, self.state)
         frame = self.solver.frame(self.problem, self.state)
         value = self._value(self.state, frame.residual_uv)
-        if not np.isfinite(frame.residual_uv + frame.residual_xy):
+        if not math.isfinite(frame.residual_uv + frame.residual_xy):
             self.stop_reason = "diverged"
         elif value < self._best_value:
             self._best_value = value
-            self.best_uv, self.best_iteration = frame.residual_uv, self.iterations + 1
+            self.best_uv, self.best_xy, self.best_iteration = frame.residual_uv, frame.residual_xy, self.iterations + 1
             self.best = (self.state.W, self.state.Z)
             self.state.scratch["kept"] = self.best
         previous = self.history.last("residual_xy") if self.iterations > self._start_iteration else np.inf
@@ -183,15 +172,24 @@ class Run:
     def _after(self, frame: Frame, previous_xy: float) -> None:
         """Decide whether the start is over, stagnates, or goes on."""
         tol = self.limits.tol
-        quiet = tol > 0 and (abs(previous_xy - frame.residual_xy) <= tol * previous_xy or frame.change <= tol)
-        self._settled = self._settled + 1 if quiet and np.isfinite(previous_xy) else 0
-        solved = self.best_uv <= self.limits.target * self.problem.matrix.norm
-        settled = self._settled >= SETTLED
-        stuck = not solved and (settled or self._stagnates())
+        level = abs(previous_xy - frame.residual_xy) <= tol * previous_xy and not self.solver.judged_by_change
+        quiet = tol > 0 and (level or frame.change <= tol)
+        self._settled = self._settled + 1 if quiet and math.isfinite(previous_xy) else 0
+        solved = self.best_uv <= self._rules.patience.target * self.problem.matrix.norm
+        astray = frame.residual_xy > ASTRAY * self.problem.matrix.norm > 0
+        stuck = (settled := self._settled >= SETTLED) or self._stagnates()
         more_starts = not solved and self.start + 1 < self.limits.restarts
-        if self.iterations - self._start_iteration >= self.limits.max_iter:
+        done = self.iterations - self._start_iteration
+        left = self.limits.max_iter - done
+        descends = self.solver.descends
+        if left <= 0:
             reason = "converged" if settled else "iteration limit"
-        elif stuck and self.limits.kick and self.solver.can_kick:
+        elif descends and left == self._rules.reserve and self._best_value < frame.residual_uv:
+            return self._descend("the last iterations improve the best factors", *self.best)
+        elif descends and not self._descending and (stuck or astray or done >= self._rules.search_length):
+            why = "stagnation: " if stuck else "X and Y run away: " if astray else ""
+            return self._descend(f"{why}U and V are improved themselves", self.state.W, self.state.Z)
+        elif stuck and not solved and self._rules.kicks and left > 2 * self._rules.reserve:
             return self._kick()
         elif settled:
             reason = "converged"
@@ -201,29 +199,78 @@ class Run:
             return
         if more_starts:
             self.start += 1
-            self.events.append(Event(self.iterations, "restart", f"start {self.start + 1} of {self.limits.restarts} ({reason})"))
+            self._list(Event(self.iterations, "restart", f"start {self.start + 1} of {self.limits.restarts} ({reason})"))
             self._begin()
         else:
             self.stop_reason = reason
 
+    @property
+    def _descending(self) -> bool:
+        return bool(self.state.numbers.get("descending"))
+
     def _stagnates(self) -> bool:
-        """The best ‖M−UV‖ of the last window is hardly below that of the window before."""
-        window = self.limits.window
+        """The best ‖M−UV‖ of the last window is hardly below that of the window before.
+
+        A descent, which never grows, is judged sooner, or where no kick can follow, by (9) alone.
+        """
+        if self._descending and not self._rules.kicks:
+            return False
+        window, enough = self._rules.patience.window, self._rules.patience.stagnation
+        if self._descending:
+            window, enough = max(2, window // 5), enough / 2.5
         if self.iterations - self._window_first < 2 * window:
             return False
-        recent = self.history.table(self.iterations - 2 * window)[:, COLUMNS.index("residual_uv")]
-        return bool(recent[window:].min() >= (1 - self.limits.stagnation) * recent[:window].min())
+        recent = self.history.recent(2 * window)
+        return bool(recent[window:].min() >= (1 - enough) * recent[:window].min())
 
     def _kick(self) -> None:
-        self.state = self.solver.kick(self.problem, self.state, self.rng)
+        p = self.state.rank
+        V = self.best[1][p:] if self.solver.descends else self.state.V
+        self.state = self.solver.kick(self.problem, self.state, V, self.rng)
+        self._new_window()
+        where = "near the best V, or anywhere" if self.solver.descends else "near V"
+        self._list(Event(self.iterations, "kick", f"stuck above the target: Y restarts {where}"))
+
+    def _descend(self, why: str, W: Array, Z: Array) -> None:
+        self.state = self.solver.begin_descent(self.problem, self.state, W, Z)
+        self.state.scratch["kept"] = self.best
+        self._new_window()
+        self._list(Event(self.iterations, "descent", why))
+
+    def _new_window(self) -> None:
+        """Stagnation is judged from here on."""
         self._window_first = self.iterations
         self._settled = 0
-        self.events.append(Event(self.iterations, "kick", "stuck above the target: Y restarts near V"))
+
+    def _list(self, event: Event) -> None:
+        """Remember what happened by itself, as long as there is not too much of it."""
+        self._listed += 1
+        if self._listed <= MOST_EVENTS:
+            self.events.append(event)
+        elif self._listed == MOST_EVENTS + 1:
+            text = f"after {MOST_EVENTS:,} kicks, descents and new starts, more are not listed"
+            self.events.append(Event(event.iteration, "unlisted", text))
+
+    @property
+    def moved(self) -> bool:
+        """A kick or a new start has just changed the factors: the last row of the history speaks of others."""
+        here = self.events[-1].kind if self.events and self.events[-1].iteration == self.iterations else ""
+        return 0 < self.iterations == self._window_first and here not in {"edit", "descent"}
 
     def finish(self, callback: Callable[[Run], object] | None = None, should_stop: Callable[[], bool] | None = None) -> Run:
-        """Iterate to the end; `callback(run)` after each iteration, its time not counted.
+        """Iterate to the end.
 
-        A callback that returns something true, or `should_stop()`, ends the run as cancelled.
+        Parameters
+        ----------
+        callback : callable, optional
+            `callback(run)` is called after each iteration, its time not counted; something true ends the run as cancelled.
+        should_stop : callable, optional
+            Asked after each iteration; something true ends the run as cancelled.
+
+        Returns
+        -------
+        Run
+            The run itself.
         """
         while self.stop_reason is None:
             self.advance()
@@ -270,8 +317,10 @@ class Run:
             self.best = (self.state.W, self.state.Z)
             self.state.scratch["kept"] = self.best
             self.best_uv, self.best_iteration = problem.matrix.residual(self.state.W[p:], self.state.Z[p:]), self.iterations
-        self.state.numbers.update(numbers)
+            self.best_xy = self.history.last("residual_xy") if self.iterations else np.nan
+        solver.set_numbers(self.state, numbers)
         self.problem, self.solver, self.limits = problem, solver, limits
+        self._set_rules()
         self._best_value = self._value_of_best()
         self._start_iteration = self._window_first = self.iterations
         self._settled = 0
@@ -290,28 +339,28 @@ class Run:
 
     # -- checkpoints -------------------------------------------------------------------------
 
-    def checkpoint(self, file: str | Path | BinaryIO) -> None:
-        """Everything needed to go on bit for bit, as NPZ without pickle."""
+    def packed(self, past: bool = True) -> dict[str, Array]:
+        """Everything needed to go on bit for bit, as named arrays; without its `past` no rows, and only the number of events."""
         meta = {
-            "counters": {name: getattr(self, name) for name in COUNTERS},
+            "counters": {name: getattr(self, name) for name in (*COUNTERS, *LATER_COUNTERS)},
             "rng": self.rng.bit_generator.state,
-            "events": [asdict(e) for e in self.events],
+            "events": [asdict(e) for e in self.events] if past else len(self.events),
             "seed": self.seed,
         }
-        np.savez(
-            file,
-            meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
-            history=self.history.table(),
-            best_W=self.best[0],
-            best_Z=self.best[1],
-            **pack_state(self.state),  # type: ignore[arg-type]
-        )
+        stored = {name: rows for name, rows in self.history.packed().items() if past or name != "history"}
+        best = {"best_W": self.best[0], "best_Z": self.best[1]}
+        return {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8), **best, **stored, **pack_state(self.state)}
+
+    def checkpoint(self, file: str | Path | BinaryIO) -> None:
+        """`packed`, as NPZ without pickle."""
+        np.savez(file, **self.packed())  # type: ignore[arg-type]
 
     @classmethod
-    def resume(cls, file: str | Path | BinaryIO | bytes, problem: Problem, solver: Solver, limits: Limits | None = None) -> Run:
-        """The run that `checkpoint` stored, ready to go on."""
-        with np.load(io.BytesIO(file) if isinstance(file, bytes) else file, allow_pickle=False) as stored:
-            arrays = {k: stored[k] for k in stored.files}
+    def resume(
+        cls, file: Checkpointed, problem: Problem, solver: Solver, limits: Limits | None = None, bounded: bool = False
+    ) -> Run:
+        """The run that `checkpoint` stored or `packed` gave, ready to go on."""
+        arrays = dict(file) if isinstance(file, Mapping) else _loaded(file)
         meta: dict[str, Any] = json.loads(arrays["meta"].tobytes())
         m, n = problem.matrix.shape
         if arrays["W"].shape != (2 * problem.rank, m) or arrays["Z"].shape != (2 * problem.rank, n):
@@ -319,14 +368,23 @@ class Run:
         run = cls(problem, solver, limits, seed=int(meta["seed"]))
         for name, value in meta["counters"].items():
             setattr(run, name, value)
-        run.history = History(arrays["history"])
+        run.history = History.unpacked(arrays, bounded)
+        run._set_rules()
+        if "best_xy" not in meta["counters"] and run.best_iteration:
+            run.best_xy = float(arrays["history"][run.best_iteration - 1, COLUMNS.index("residual_xy")])
         run.events = [Event(**e) for e in meta["events"]]
+        run._listed = sum(e.kind in (*BY_ITSELF, "unlisted") for e in run.events)
         run.rng.bit_generator.state = meta["rng"]
         run.state = unpack_state(arrays)
         run.best = (arrays["best_W"], arrays["best_Z"])
         run.state.scratch["kept"] = run.best
         run._best_value = run._value_of_best()
         return run
+
+
+def _loaded(file: str | Path | BinaryIO | bytes) -> dict[str, Array]:
+    with np.load(io.BytesIO(file) if isinstance(file, bytes) else file, allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
 
 
 __all__ = ["COLUMNS", "Case", "Event", "History", "Limits", "Run"]

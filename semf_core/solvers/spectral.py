@@ -9,8 +9,9 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import svds
 
-from semf_core.matrix import DataMatrix, DenseMatrix, SparseMatrix
-from semf_core.parameters import InvalidInput, param
+from semf_core.common.extras import optional
+from semf_core.common.parameters import InvalidInput, param
+from semf_core.mathematics.matrix import DataMatrix, DenseMatrix, SparseMatrix
 from semf_core.sets import Box, Orthonormal, UnitNorm
 from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors
@@ -50,17 +51,24 @@ def signed(U: Array, V: Array) -> tuple[Array, Array]:
     return U * signs, V * signs[:, None]
 
 
+def components_exist(shape: tuple[int, int], rank: int) -> None:
+    """Refuse a rank above the number of singular values."""
+    most = min(shape)
+    if rank > most:
+        raise InvalidInput("rank", f"is {rank}, but a {shape[0]}×{shape[1]} matrix has only {most} components; lower it")
+
+
 @dataclass(frozen=True, eq=False)
 class Spectral(Direct):
     """Solved when it begins; an iteration changes nothing, so a run has converged as soon as that is seen."""
 
+    own_start: ClassVar[str] = "the singular vectors, which are the answer"
     family: ClassVar[str] = "Spectral"
     needs: ClassVar[tuple[str, ...]] = ("complete",)
+    data_buffers: ClassVar[float] = 7
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
-        most = min(shape)
-        if rank > most:
-            raise InvalidInput("rank", f"is {rank}, but a {shape[0]}×{shape[1]} matrix has only {most} components; lower it")
+        components_exist(shape, rank)
         return self.claims(rank)
 
     def claims(self, rank: int) -> tuple[Sets, Sets]:
@@ -123,7 +131,8 @@ class PrincipalComponents(Spectral):
         if p == 1:
             return np.asarray(samples.mean(axis=0)).reshape(-1, 1), np.ones((1, M.shape[1]))
         # scikit-learn takes a second or two to import; only those who want it should wait.
-        from sklearn.decomposition import PCA
+        with optional():
+            from sklearn.decomposition import PCA
 
         whole = isinstance(samples, np.ndarray) and decomposed_whole(M, p - 1)
         found = PCA(p - 1, svd_solver="full" if whole else "arpack", random_state=int(rng.integers(2**31)))

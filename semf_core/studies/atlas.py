@@ -9,7 +9,7 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from semf_core import metrics
+from semf_core.mathematics import metrics
 from semf_core.studies.store import StudyStore
 from semf_core.studies.views import near_best
 
@@ -88,6 +88,16 @@ def _solutions(factors: Sequence[Array], errors: Array, near: Array, cosines: Ar
         solution = Solution(tuple(map(int, members)), float(errors[best]), bool(near[best]), float(cosines[best].mean()))
         found.append(solution)
     return tuple(sorted(found, key=lambda s: s.error))
+
+
+def names_from(U: Array, named: Array, typed: Sequence[str]) -> list[str]:
+    """What the columns of U are called by somebody who has named the columns of another factor: those that are the same part."""
+    names = [""] * U.shape[1]
+    matching = metrics.match_parts(U, named)
+    for k, (column, cosine) in enumerate(zip(matching.columns, matching.cosines, strict=True)):
+        if k < len(typed) and column >= 0 and abs(cosine) > metrics.FOUND:
+            names[column] = typed[k]
+    return names
 
 
 def atlas_of(store: StudyStore, numbers: Sequence[int] | None = None, key: str = "relative_error") -> Atlas | None:

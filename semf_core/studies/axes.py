@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.model import FIELDS, preset
-from semf_core.parameters import InvalidInput
-from semf_core.solvers import ADMM, SOLVERS
+from semf_core.solvers import DEFAULT, SOLVERS
 from semf_core.studies.trials import EXTRAS
 
 ROOTS = (*FIELDS, *EXTRAS, "preset")
@@ -55,6 +55,11 @@ class Axis:
             return [float(v) for v in first]
         return None
 
+    @property
+    def ordered(self) -> bool:
+        """Its values are numbers, or none (no noise, no limit) as the end of them; names follow in no order."""
+        return all(v[0] is None or (isinstance(v[0], int | float) and not isinstance(v[0], bool)) for v in self.values)
+
     def counted(self, rows: int, columns: int) -> Axis:
         """Shares turned into counts of at least one."""
         if not self.shares_of:
@@ -74,39 +79,53 @@ class Axis:
 
 
 def axis_from_dict(form: object) -> Axis:
-    """An axis from its JSON form.
+    """An axis of a study from its JSON form.
 
-    `{"path": …, "values": […]}`, `{"paths": […], "values": [[…], …]}`, `{"path": "seed", "range": [first, count]}`
-    (the same number for every path) or `{"path": "x.1.k", "shares": [0.33, …], "of": "rows"}`.
+    Parameters
+    ----------
+    form : dict
+        `{"path": …, "values": […]}`, `{"paths": […], "values": [[…], …]}`, `{"path": "seed", "range": [first, count]}`
+        (the same number for every path) or `{"path": "x.1.k", "shares": [0.33, …], "of": "rows"}`.
+
+    Returns
+    -------
+    Axis
+        What varies, and the values that it takes.
+
+    Examples
+    --------
+    >>> from semf_core.studies import axis_from_dict
+    >>> axis_from_dict({"path": "seed", "range": [100, 3]}).values
+    ((100,), (101,), (102,))
     """
     if not isinstance(form, Mapping):
         raise InvalidInput("axes", 'must hold objects like {"path": "seed", "range": [0, 20]}')
     known = {"name", "path", "paths", "labels", "of", *FORMS}
     for key in form:
         if key not in known:
-            raise InvalidInput("axes", f"{key!r} is not part of an axis; known are {', '.join(sorted(known))}")
+            raise InvalidInput("axes", f"{key!r} is not part of an axis", f"known are {', '.join(sorted(known))}", whole=True)
     paths = _paths(form)
     name = form.get("name") or paths[0].rpartition(".")[2]
     if not isinstance(name, str):
-        raise InvalidInput("axes", "the name of an axis must be text")
+        raise InvalidInput("axes", "the name of an axis must be text", whole=True)
     given = [key for key in FORMS if key in form]
     if len(given) != 1:
-        raise InvalidInput(name, "an axis needs one of values, range and shares")
+        raise InvalidInput(name, "an axis needs one of values, range and shares", whole=True)
     values = _values(name, given[0], form[given[0]], len(paths))
     shares_of = form.get("of", "rows") if "shares" in form else ""
     if shares_of not in ("", "rows", "columns"):
-        raise InvalidInput(name, "shares are of rows or of columns")
+        raise InvalidInput(name, "shares are of rows or of columns", whole=True)
     if shares_of and not all(isinstance(v, int | float) and 0 < v <= 1 for point in values for v in point):
-        raise InvalidInput(name, "a share must be above 0 and at most 1")
+        raise InvalidInput(name, "a share must be above 0 and at most 1", whole=True)
     return Axis(name, paths, values, _labels(name, form.get("labels"), values, bool(shares_of)), shares_of)
 
 
 def _paths(form: Mapping[str, Any]) -> tuple[str, ...]:
     if ("path" in form) == ("paths" in form):
-        raise InvalidInput("axes", "an axis names one path, or several paths that change together")
+        raise InvalidInput("axes", "an axis names one path, or several paths that change together", whole=True)
     paths = (form["path"],) if "path" in form else form["paths"]
     if not isinstance(paths, Sequence) or isinstance(paths, str) or not paths or not all(isinstance(p, str) for p in paths):
-        raise InvalidInput("axes", "paths must be words like solver.alpha0")
+        raise InvalidInput("axes", "paths must be words like solver.alpha0", whole=True)
     for path in paths:
         if path.partition(".")[0].partition(":")[0] not in ROOTS:
             raise InvalidInput(path, f"is not part of a trial; a path begins with one of {', '.join(ROOTS)}")
@@ -124,7 +143,7 @@ def _values(name: str, kind: str, given: Any, width: int) -> tuple[tuple[Any, ..
 def _ranged(name: str, given: Any, width: int) -> tuple[tuple[Any, ...], ...]:
     whole = isinstance(given, Sequence) and len(given) == 2 and all(isinstance(v, int) and v >= 0 for v in given)
     if not whole or not 1 <= given[1] <= MOST_VALUES:
-        raise InvalidInput(name, f"a range is [first, count], with a count from 1 to {MOST_VALUES}")
+        raise InvalidInput(name, f"a range is [first, count], with a count from 1 to {MOST_VALUES}", whole=True)
     return tuple((number,) * width for number in range(given[0], given[0] + given[1]))
 
 
@@ -165,7 +184,7 @@ def changed(form: Any, path: str, value: Any) -> Any:
     root, *keys = path.split(".")
     root, _, algorithm = root.partition(":")
     if root == "solver" and keys and form.get("solver") is None:
-        form = {**form, "solver": {"name": ADMM.name}}  # as in a model that names none
+        form = {**form, "solver": {"name": DEFAULT.name}}  # as in a model that names none
     if algorithm and _named(form.get("solver")) != algorithm:
         return form
     return _changed(form, [root, *keys], value, path)
@@ -202,11 +221,11 @@ def _changed(form: Any, keys: list[str], value: Any, path: str) -> Any:
     key, *rest = keys
     if isinstance(form, list | tuple):
         if not key.isdigit() or int(key) >= len(form):
-            raise InvalidInput(path, f"there is no number {key!r} in a list of {len(form)}; the first has number 0")
+            raise InvalidInput(path, f"there is no number {key!r} in a list of {len(form)}; the first has number 0", whole=True)
         number = int(key)
         return [*form[:number], _changed(form[number], rest, value, path), *form[number + 1 :]]
     if form is None or isinstance(form, Mapping):
         inner = dict(form or {})
         inner[key] = _changed(inner.get(key), rest, value, path)
         return inner
-    raise InvalidInput(path, f"nothing lies below {form!r}; end the path before {key!r}")
+    raise InvalidInput(path, f"nothing lies below {form!r}", f"end the path before {key!r}", whole=True)

@@ -1,110 +1,157 @@
-"""A process that works on a study by itself: python -m semf_core.studies.background STUDY
+"""The process that serves the queue of studies: python -m semf_core.studies.background
 
-The dashboard starts one and may end, be restarted or be killed meanwhile; the study goes on. One study of a home
-folder runs at a time, the others wait for their turn.
+The dashboard starts it and may end, be restarted or be killed meanwhile; the studies go on. One process serves all
+studies of a home folder, one at a time; where several wait, each has its turn for a while.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
+from semf_core.common.parameters import InvalidInput
+from semf_core.limited.rlimits import stand_back
+from semf_core.runs.files import DamagedFile, DiskFull, needing_room, try_lock
 from semf_core.runs.home import default_home
 from semf_core.runs.pool import worker_environment
-from semf_core.runs.worker import in_words
-from semf_core.studies.execution import make_executor
+from semf_core.runs.worker import error_message
+from semf_core.studies.execution import Executor, make_executor
+from semf_core.studies.queue import StudyQueue
 from semf_core.studies.runner import Loop
-from semf_core.studies.store import Runner, StudyStore
+from semf_core.studies.store import StudyStore
 
 NICENESS = 10
 """Studies leave the cores to runs that somebody watches."""
-TURN_SECONDS = 0.5
+TURN_SECONDS = 30.0
+"""How long a study runs while others wait."""
+IDLE_SECONDS = 2.0
+"""How long the process waits for more before it ends."""
+LOOK_SECONDS = 0.25
+MOST_LOG_BYTES = 1 << 20
 
 _STARTED: list[subprocess.Popen[bytes]] = []
 
 
-def start_in_background(store: StudyStore, home: Path) -> None:
-    """Start a process for the study, unless one works on it or waits to."""
+def start_in_background(store: StudyStore, home: Path, visitor: str = "") -> None:
+    """Put a study into the queue, and start the process that serves it unless there is one."""
     _STARTED[:] = [process for process in _STARTED if process.poll() is None]  # takes note of those that have ended
-    store.note("message", "")
-    store.ask("run")
-    if store.living():
-        return
-    with (store.folder / "log.txt").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "semf_core.studies.background", store.id],
+    queue = StudyQueue(store.folder.parent)
+    with needing_room():
+        store.say("")
+        store.ask("run")
+        queue.put(store.results, visitor)
+        lock = try_lock(queue.lock)
+        if lock is not None:
+            with lock:
+                _STARTED.append(_start(queue, home, lock))
+
+
+def _start(queue: StudyQueue, home: Path, lock: BinaryIO) -> subprocess.Popen[bytes]:
+    """The lock goes to the new process, so that nobody starts a second one before it has taken it."""
+    path = queue.root / "runner.log"
+    with path.open("wb" if path.exists() and path.stat().st_size > MOST_LOG_BYTES else "ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "semf_core.studies.background", str(lock.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             env=worker_environment(home),
+            pass_fds=(lock.fileno(),),
             start_new_session=True,  # it outlives the server and its terminal
         )
-    _STARTED.append(process)
-    _wait_for_sign(store, process)
 
 
-def _wait_for_sign(store: StudyStore, process: subprocess.Popen[bytes], seconds: float = 20.0) -> None:
-    """Until the new process has announced itself, or was so quick that it is already gone."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and process.poll() is None and not store.living():
-        time.sleep(0.05)
-
-
-def main(study_id: str) -> int:
-    """Wait for the turn, then work until the study is finished, paused or cancelled.
-
-    Somebody may ask to go on while this process is about to leave, and starts no other because of it: so it looks
-    once more after it has left.
-    """
+def main(inherited: int) -> int:
+    """Serve until nothing is left. Somebody may put a study into the queue while this process is about to leave, and
+    starts no other because of it: so it looks once more after it has given up the lock."""
     home = default_home()
-    store = StudyStore.find(study_id, home)
-    os.nice(NICENESS)
-    while True:
-        code = _once(store, home)
-        if code or store.progress().state != "interrupted":
-            return code
-
-
-def _once(store: StudyStore, home: Path) -> int:
-    runner = store.announce(0)
-    try:
-        with (home / "studies" / "turn.lock").open("ab") as turn:
-            return _work(store, runner, home) if _turn_comes(turn.fileno(), store) else 0
-    finally:
-        runner.leave()
-
-
-def _turn_comes(turn: int, store: StudyStore) -> bool:
-    """Whether the turn came before somebody asked to stop."""
-    while store.wish() == "run":
-        try:
-            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            time.sleep(TURN_SECONDS)
-    return False
-
-
-def _work(store: StudyStore, runner: Runner, home: Path) -> int:
-    try:
-        executor = make_executor(home=home)
-        try:
-            with store.held():
-                Loop(store, store.study(), executor, runner).run()
-        finally:
-            executor.close()
-    except Exception as error:
-        traceback.print_exc()
-        store.note("message", in_words(error))
-        store.ask("pause")
-        return 1
+    stand_back(NICENESS)
+    lock: BinaryIO | None = os.fdopen(inherited, "ab")
+    queue = StudyQueue(home / "studies")
+    stuck: set[str] = set()
+    while lock is not None:
+        with lock:
+            Service(queue, home, stuck).serve()
+        lock = try_lock(queue.lock) if queue.next(without=stuck) is not None else None
     return 0
 
 
+class Service:
+    """Works on one study after the other; workers stay from one to the next."""
+
+    def __init__(self, queue: StudyQueue, home: Path, stuck: set[str]) -> None:
+        """`stuck` are studies that cannot go on now, nor even be taken out of the queue: the disk is full."""
+        self.queue, self.home, self.stuck = queue, home, stuck
+        self._executor: Executor | None = None
+
+    def serve(self) -> None:
+        """Until nothing has been waiting for a moment."""
+        deadline = time.monotonic() + IDLE_SECONDS
+        try:
+            while time.monotonic() < deadline:
+                study_id = self.queue.next(without=self.stuck)
+                if study_id is None:
+                    time.sleep(LOOK_SECONDS)
+                    continue
+                self._turn(study_id)
+                deadline = time.monotonic() + IDLE_SECONDS
+        finally:
+            self._dismiss()
+
+    def _turn(self, study_id: str) -> None:
+        """Work on a study until it is over, or until others have waited long enough."""
+        try:
+            store = StudyStore.find(study_id, self.home)
+            ended = self._work(store) if store.wish() == "run" else "pause"
+            if ended == "turn":
+                self.queue.later(study_id)
+            elif store.progress().state != "queued":  # as it is again if it was asked to go on just now
+                self.queue.remove(study_id)
+        except Exception as error:
+            self._dismiss()
+            traceback.print_exc()
+            self._give_up(study_id, error)
+
+    def _work(self, store: StudyStore) -> str:
+        executor = self._executor = self._executor or make_executor(home=self.home)
+        began = time.monotonic()
+
+        def over() -> bool:
+            return time.monotonic() - began > TURN_SECONDS and self.queue.others_wait(store.results)
+
+        with store.held():
+            runner = store.announce(executor.slots)
+            try:
+                ended = Loop(store, store.study(), executor, runner, turn_over=over).run()
+            finally:
+                runner.leave()
+        if ended == "cancel":
+            self._dismiss()
+        return ended
+
+    def _dismiss(self) -> None:
+        if self._executor is not None:
+            self._executor.close()
+        self._executor = None
+
+    def _give_up(self, study_id: str, error: Exception) -> None:
+        """Say why, and leave the others their turn; on a full disk it stays in the queue for the next process."""
+        sentence = f"{error_message(error)}; resume the study when that is put right"
+        with suppress(InvalidInput, OSError):
+            StudyStore.find(study_id, self.home).say(sentence)
+        try:
+            with suppress(DamagedFile):
+                StudyStore.find(study_id, self.home).ask("pause")
+            self.queue.remove(study_id)
+        except DiskFull:
+            self.stuck.add(study_id)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(int(sys.argv[1])))

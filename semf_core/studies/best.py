@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from semf_core.common.parameters import params_of
+from semf_core.common.spelling import FIRST, spell
 from semf_core.model import ModelSpec
-from semf_core.parameters import params_of
+from semf_core.runs.files import DamagedFile
+from semf_core.runs.uploads import public_form
 from semf_core.sets import StructureSet
 from semf_core.solvers import ADMM
-from semf_core.spelling import FIRST, spell
 from semf_core.studies.axes import REPEATS as REPEATS
 from semf_core.studies.axes import Axis
 from semf_core.studies.measures import Measure
 from semf_core.studies.store import StudyStore
 from semf_core.studies.study import Study
+from semf_core.studies.summaries import wilson
 from semf_core.studies.tables import ResultTable
-from semf_core.studies.views import wilson
 
 Array = np.ndarray
+LOG = logging.getLogger(__name__)
 JUDGES = ("solved", "recovered_share", "held_out_error", "snr_db", "relative_error", "sample_error", "squared_error")
 """Measures that can judge a setting, the strictest first."""
 FITS = ("snr_db", "relative_error", "sample_error", "squared_error")
@@ -38,9 +42,9 @@ class Judged:
 
     cell: int
     value: float
-    """Share of successes, or the median of the measure that judges."""
+    """Share of successes, or the mean of the measure that judges, as the study's own tables and choice have it."""
     sure: float
-    """For ranking: the lower end of Wilson's interval, or the median; larger is better."""
+    """For ranking: the lower end of Wilson's interval, or the mean; larger is better."""
     runs: int
     seconds: float | None
 
@@ -71,21 +75,31 @@ class Setting:
         setting = ", ".join(f"{k} {v}" for k, v in self.labels.items())
         row = {"data": self.data, "judged_by": self.judged_by, "value": self.judged.value, "runs": self.judged.runs}
         row |= {"seconds": self.judged.seconds, "study": self.study, "setting": setting, "rank": self.rank}
-        return row | {"alpha0": self.alpha0, "beta0": self.beta0, "x": self.x, "y": self.y, "spec": self.spec.to_dict()}
+        row |= {"alpha0": self.alpha0, "beta0": self.beta0, "x": self.x, "y": self.y}
+        return row | {"spec": public_form(self.spec.to_dict())}
 
 
 def best_settings(stores: Iterable[StudyStore], most: int = 3) -> list[Setting]:
     """For every data set the settings that did best, at most `most` for each way of judging.
 
     Only the same measure on the same data can be compared, so these make the groups; within a group the lower
-    end of the confidence interval (for rates) or the median decides, then the time. Where a fit to shown data is
+    end of the confidence interval (for rates) or the mean decides, then the time. Where a fit to shown data is
     judged, rank and constraints make a group as well, and the best of each is named.
     """
     groups: dict[tuple[str, str, str], list[Setting]] = {}
     for store in stores:
-        for setting in settings_of(store, most):
+        for setting in _known_settings(store, most):
             groups.setdefault((setting.data, setting.judged_by, setting.like), []).append(setting)
     return [s for (_, _, like), group in groups.items() for s in sorted(group, key=_order)[: 1 if like else most]]
+
+
+def _known_settings(store: StudyStore, most: int) -> list[Setting]:
+    """None of a study whose files are damaged; the others have theirs."""
+    try:
+        return settings_of(store, most)
+    except DamagedFile as damage:
+        LOG.warning("study %s is left out: %s", store.id, damage)
+        return []
 
 
 def _order(setting: Setting) -> tuple[float, float]:
@@ -145,8 +159,8 @@ def _judged(values: Array, yes_no: bool, better: str) -> tuple[float, float]:
     if yes_no:
         share, low, _ = wilson(values)
         return share, low
-    median = float(np.median(values))
-    return median, median if better == "high" else -median
+    mean = float(values.mean())
+    return mean, mean if better == "high" else -mean
 
 
 def _setting(study: Study, study_id: str, table: ResultTable, judge: Measure, judged: Judged, like: str) -> Setting:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput
-from semf_core.studies.store import StudyStore
+from semf_core.common.parameters import InvalidInput
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
@@ -38,7 +37,7 @@ def choose(table: ResultTable, rank: str = "rank", sparsity: str = "k", key: str
     """
     ranks, sparsities = table.axis(rank).numbers(), table.axis(sparsity).numbers()
     if ranks is None or sparsities is None:
-        raise InvalidInput("axes", "rank and sparsity must be numbers to be chosen from")
+        raise InvalidInput("axes", "rank and sparsity must be numbers to be chosen from", whole=True)
     values = table.arranged(key, (rank, sparsity))
     counts = (~np.isnan(values)).sum(axis=-1)
     mean = np.full(counts.shape, np.nan)
@@ -55,11 +54,6 @@ def choose(table: ResultTable, rank: str = "rank", sparsity: str = "k", key: str
     good = np.argwhere(mean <= limit)
     chosen = min(good, key=lambda place: (ranks[place[0]], sparsities[place[1]]))
     return Choice(*labels, mean, error, _pair(best), _pair(chosen), cells)
-
-
-def choice_of(store: StudyStore, rank: str = "rank", sparsity: str = "k") -> Choice:
-    """The choice from the results of a study so far."""
-    return choose(store.table(), rank, sparsity)
 
 
 def _pair(place: Array | tuple[np.intp, ...]) -> tuple[int, int]:

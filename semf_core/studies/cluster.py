@@ -7,15 +7,15 @@ import queue
 from pathlib import Path
 from typing import Any
 
+from semf_core.common.threads import blas_threads
 from semf_core.datasets import Dataset, FileSource
 from semf_core.distributed.connection import CONNECT_SECONDS, connect
 from semf_core.runs.home import default_home
 from semf_core.runs.uploads import Upload, load_source
-from semf_core.runs.worker import in_words
-from semf_core.studies.store import Finished
+from semf_core.runs.worker import error_message
+from semf_core.studies.progress import Finished
 from semf_core.studies.trials import Trial
 from semf_core.studies.work import Order, carry_out
-from semf_core.threads import blas_threads
 
 
 class DaskExecutor:
@@ -67,10 +67,14 @@ class DaskExecutor:
             result: Finished = future.result()
             return dataclasses.replace(result, number=number)
         except Exception as error:  # workers died on it, or the cluster could not run it
-            return Finished(number, error=in_words(error), lost=True)
+            return Finished(number, error=error_message(error), lost=True)
 
     def withdraw(self) -> list[int]:
         """None: the cluster does not tell which have begun, so all that were sent are waited for."""
+        return []
+
+    def silent(self) -> list[int]:
+        """None: the scheduler watches its workers itself."""
         return []
 
     def close(self) -> None:

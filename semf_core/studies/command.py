@@ -11,19 +11,19 @@ from typing import Any
 
 from tqdm import tqdm
 
+from semf_core.common.parameters import InvalidInput, Param
 from semf_core.datasets import source_from_word
 from semf_core.datasets.reading import Limits
-from semf_core.parameters import InvalidInput, Param
 from semf_core.runs.files import remove_folder, write_whole
 from semf_core.runs.home import MB, default_home
 from semf_core.runs.uploads import load_source
 from semf_core.snapshots.format import most_file_bytes
 from semf_core.studies.best import best_settings
-from semf_core.studies.catalogue import builtin_names, builtin_study
+from semf_core.studies.catalogue import all_studies, builtin_names, builtin_study
 from semf_core.studies.execution import Executor, make_executor
 from semf_core.studies.runner import run_study
 from semf_core.studies.sharing import SUFFIX, export_study, read_study
-from semf_core.studies.store import Progress, StudyStore, all_studies
+from semf_core.studies.store import Progress, StudyStore
 from semf_core.studies.study import Study
 from semf_core.studies.views import Drawing
 
@@ -60,7 +60,7 @@ def _study(options: argparse.Namespace) -> int:
     study = _chosen(options).ready()
     out = Path(options.out) if options.out else None
     if out is not None and not out.parent.is_dir():
-        raise InvalidInput("out", f"the folder of {out.name} does not exist")
+        raise InvalidInput("out", f"the folder of {out.name} does not exist", whole=True)
     workers = WORKERS.parse(options.workers) if options.workers else None
     store = _carried_out(study, options, workers)
     if out is not None:
@@ -92,7 +92,7 @@ def _export(options: argparse.Namespace) -> int:
 def _import(options: argparse.Namespace) -> int:
     source = Path(options.file)
     if not source.is_file():
-        raise InvalidInput("file", f"there is no file {source}")
+        raise InvalidInput("file", f"there is no file {source}", whole=True)
     Limits(max_bytes=most_file_bytes()).check_bytes(source.name, source.stat().st_size)
     store = read_study(source.read_bytes(), source.name).stored()
     if not options.json:
@@ -107,12 +107,14 @@ def _chosen(options: argparse.Namespace) -> Study:
         study = builtin_study(options.study).sized(size)
     else:
         if not Path(options.study).exists():
-            raise InvalidInput("study", f"there is no file {options.study}; built in are {', '.join(builtin_names())}")
+            raise InvalidInput(
+                "study", f"there is no file {options.study}", f"built in are {', '.join(builtin_names())}", whole=True
+            )
         study = _from_file(Path(options.study))
         if study.sizes:
             study = study.sized(size)
         elif options.quick:
-            raise InvalidInput("quick", "this study has only one size")
+            raise InvalidInput("quick", "this study has only one size", whole=True)
     if not options.data:
         return study
     word = str(Path(options.data).resolve()) if Path(options.data).exists() else options.data
@@ -123,21 +125,21 @@ def _from_file(path: Path) -> Study:
     try:
         return Study.from_json(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise InvalidInput("study", f"{path.name} is not a text in UTF-8; a study is a JSON file") from None
+        raise InvalidInput("study", f"{path.name} is not a text in UTF-8; a study is a JSON file", whole=True) from None
 
 
 def _carried_out(study: Study, options: argparse.Namespace, workers: int | None) -> StudyStore:
     """The store with all runs that can be had; what would stop every run is said before anything is created."""
     store = StudyStore.place(study)
-    kept = store.exists() and not options.fresh
+    kept = store.has_results() and not options.fresh
     if kept and not _goes_on(store, options):
-        return StudyStore.create(study)  # with the words of today
+        return StudyStore.create(study)
     if not kept:
         load_source(study.cell(0).trial.model.dataset, default_home())
     with ExitStack() as opened:
         executor = make_executor(workers)
         opened.callback(executor.close)
-        if store.exists() and options.fresh:
+        if store.has_results() and options.fresh:
             _throw_away(store)
         store = StudyStore.create(study)
         opened.pop_all()
@@ -155,13 +157,13 @@ def _goes_on(store: StudyStore, options: argparse.Namespace) -> bool:
         return bool(progress.failed) and asked
     if not asked and not store.living():
         done = f"{progress.done} of {progress.total} runs are there from before"
-        raise InvalidInput("study", f"{done}; go on with --resume, or throw them away with --fresh")
+        raise InvalidInput("study", done, "go on with --resume, or throw them away with --fresh", whole=True)
     return True
 
 
 def _throw_away(store: StudyStore) -> None:
-    if store.living():
-        raise InvalidInput("fresh", "another process works on this study; let it finish, or end it")
+    if store.living() or store.waits():
+        raise InvalidInput("fresh", "another process works on this study", "let it finish, or end it", whole=True)
     remove_folder(store.folder, default_home() / "trash")
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 from collections import Counter, deque
 from pathlib import Path
 from typing import Protocol
 
+from semf_core.common.parameters import InvalidInput
+from semf_core.common.server_limits import number_from_env, server_limits
 from semf_core.distributed.connection import cluster_address
-from semf_core.parameters import InvalidInput
-from semf_core.runs.home import default_home, number_from_env
-from semf_core.runs.pool import Report, WorkerProcess, exit_in_words
+from semf_core.runs.home import default_home
+from semf_core.runs.pool import Report, WorkerProcess, exit_message
 from semf_core.studies.cluster import DaskExecutor
-from semf_core.studies.store import Finished
+from semf_core.studies.progress import Finished
 from semf_core.studies.work import Order
 
 ATTEMPTS = 3
@@ -37,7 +39,10 @@ class Executor(Protocol):
         """What has finished since the last call; waits that long for the first one."""
 
     def withdraw(self) -> list[int]:
-        """Give back the cells that have not begun."""
+        """Give back the cells that have not begun, and those that show no sign of life."""
+
+    def silent(self) -> list[int]:
+        """Cells in progress whose worker has shown no sign of life for SILENT_SECONDS."""
 
     def close(self) -> None:
         """Break off what is being computed and let the workers go."""
@@ -48,6 +53,7 @@ class LocalExecutor:
 
     def __init__(self, workers: int | None = None, home: Path | None = None) -> None:
         self._count = workers or default_workers()
+        self._seconds = 60 * server_limits().run_minutes
         self._home = home or default_home()
         self._inbox: queue.SimpleQueue[Finished | RuntimeError] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -76,6 +82,7 @@ class LocalExecutor:
                 idle = WorkerProcess(self._home, self._reported, self._ended, "semf_core.studies.worker")
             order = self._waiting.popleft()
             self._orders[idle] = order
+            idle.take("busy")
             idle.send(order)
 
     def _reported(self, worker: WorkerProcess, report: Report) -> None:
@@ -83,7 +90,7 @@ class LocalExecutor:
         with self._lock:
             worker.ready = True
             self._stillborn = 0
-            if report["report"] != "cell":
+            if report["report"] != "cell" or self._orders.get(worker) is None:  # a sign of life; or it was given up meanwhile
                 return
             self._orders[worker] = None
             self._hand_out()
@@ -99,7 +106,7 @@ class LocalExecutor:
                 self._stillborn += 1
                 if self._stillborn >= STILLBORN:
                     self._closed = True
-                    self._inbox.put(RuntimeError(f"{exit_in_words(code)} before it was ready, {STILLBORN} times in a row"))
+                    self._inbox.put(RuntimeError(f"{exit_message(code)} before it was ready, {STILLBORN} times in a row"))
                     return
             if order is not None:
                 self._lost(order, code, counts=worker.ready)
@@ -110,10 +117,11 @@ class LocalExecutor:
         if self._deaths[order["cell"]] < ATTEMPTS:
             self._waiting.appendleft(order)
             return
-        sentence = f"{exit_in_words(code)}, {ATTEMPTS} times in a row"
+        sentence = f"{exit_message(code)}, {ATTEMPTS} times in a row"
         self._inbox.put(Finished(order["cell"], error=sentence, lost=True))
 
     def finished(self, seconds: float) -> list[Finished]:
+        self._end_overdue()
         found: list[Finished] = []
         try:
             while True:
@@ -124,11 +132,33 @@ class LocalExecutor:
         except queue.Empty:
             return found
 
+    def _end_overdue(self) -> None:
+        """End cells that take longer than a run may take here."""
+        now = time.monotonic()
+        with self._lock:
+            late = [w for w, order in self._orders.items() if order is not None and now - w.since > self._seconds]
+            numbers = [self._break_off(worker) for worker in late]
+        for number in numbers:
+            sentence = f"took longer than the {self._seconds / 60:g} minutes that a run may take on this server"
+            self._inbox.put(Finished(number, seconds=self._seconds, error=sentence))
+
+    def _break_off(self, worker: WorkerProcess) -> int:
+        order = self._orders[worker]
+        assert order is not None
+        self._orders.pop(worker)
+        worker.kill()
+        return int(order["cell"])
+
+    def silent(self) -> list[int]:
+        with self._lock:
+            return [order["cell"] for worker, order in self._orders.items() if order is not None and worker.is_silent()]
+
     def withdraw(self) -> list[int]:
         with self._lock:
             numbers = [order["cell"] for order in self._waiting]
             self._waiting.clear()
-            return numbers
+            hung = [worker for worker, order in self._orders.items() if order is not None and worker.is_silent()]
+            return numbers + [self._break_off(worker) for worker in hung]
 
     def close(self) -> None:
         with self._lock:
@@ -138,11 +168,6 @@ class LocalExecutor:
             worker.end()
         for worker in workers:
             worker.join()
-
-    def pids(self) -> list[int]:
-        """The processes that compute."""
-        with self._lock:
-            return [worker.pid for worker in self._orders]
 
 
 def default_workers() -> int:
@@ -157,5 +182,5 @@ def make_executor(workers: int | None = None, home: Path | None = None) -> Execu
     if not address:
         return LocalExecutor(workers, home)
     if workers is not None:
-        raise InvalidInput("workers", "are those of the Dask cluster; leave the number out, or unset SEMF_DASK")
+        raise InvalidInput("workers", "are those of the Dask cluster", "leave the number out, or unset SEMF_DASK")
     return DaskExecutor(address, home)

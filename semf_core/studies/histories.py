@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.studies.axes import Axis
 from semf_core.studies.keeping import POINTS
 from semf_core.studies.measures import Measure
@@ -29,14 +29,14 @@ class Histories(View):
     do not change the line when it ends.
     """
 
-    name, title = "histories", "Middle of the runs after each iteration, and their quartiles"
+    name, title = "histories", "Median of the runs after each iteration, and their quartiles"
     needs: ClassVar[str] = "history"
     most_rows: ClassVar[int | None] = 6
 
     def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
         self.check_axes(axes)
         if self.measure not in CURVES:
-            raise InvalidInput("views", f"{self.name} shows {' or '.join(CURVES)}, not {self.measure!r}")
+            raise InvalidInput("views", f"{self.name} shows {' or '.join(CURVES)}, not {self.measure!r}", whole=True)
 
     def draw(self, table: ResultTable) -> Drawing:
         names = (*self.split(), self.x)
@@ -52,7 +52,8 @@ class Histories(View):
 
     def _line(self, label: str, kept: list[History]) -> Series:
         if not kept:
-            return Series(label, (), (), *(np.empty(0) for _ in range(4)))
+            nothing = np.empty(0)
+            return Series(label, (), (), nothing, nothing, nothing, nothing)
         last = max(int(history["iteration"][-1]) for history in kept)
         at = np.unique(np.geomspace(1, last, POINTS).astype(int))
         values = np.array([_held(history["iteration"], history[self.measure], at) for history in kept])

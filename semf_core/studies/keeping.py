@@ -33,9 +33,9 @@ def packed(names: Sequence[str], run: Run) -> str:
 
 def thinned(run: Run) -> dict[str, Array]:
     """‖M−XY‖ and ‖M−UV‖ at log-spaced iterations, the first and the last among them."""
-    kept = np.unique(np.geomspace(1, run.iterations, POINTS).astype(int)) - 1
-    history = run.history
-    return {"iteration": kept + 1, "residual_xy": history["residual_xy"][kept], "residual_uv": history["residual_uv"][kept]}
+    numbers, history = run.history.iteration, run.history
+    kept = np.unique(np.searchsorted(numbers, np.unique(np.geomspace(1, run.iterations, POINTS).astype(int))))
+    return {"iteration": numbers[kept], "residual_xy": history["residual_xy"][kept], "residual_uv": history["residual_uv"][kept]}
 
 
 def unpacked(kept: str) -> dict[str, Array]:

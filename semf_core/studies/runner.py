@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from semf_core.runs.pool import SILENT_SECONDS
 from semf_core.studies.execution import Executor, make_executor
 from semf_core.studies.measures import measure_form
-from semf_core.studies.store import Progress, Runner, StudyStore
+from semf_core.studies.presence import Runner
+from semf_core.studies.store import Progress, StudyStore
 from semf_core.studies.study import Study
 from semf_core.studies.work import order_of
 
@@ -30,24 +32,26 @@ class Loop:
     executor: Executor
     runner: Runner
     on_progress: Callable[[int], None] = lambda recorded: None
+    turn_over: Callable[[], bool] = lambda: False
+    """Whether it is time to let another study run."""
 
     def __post_init__(self) -> None:
         self._forms = [measure_form(m) for m in self.study.measures]
         self._flying: set[int] = set()
+        self._said = ""
 
     def run(self) -> str:
-        """Until all cells are done or failed ("finished"), or as wished ("pause", "cancel")."""
+        """Until all cells are done or failed ("finished"), or as wished ("pause", "cancel"), or its "turn" is over."""
         looked = 0.0
         wish = "run"
         while True:
             now = time.monotonic()
             if now - looked >= LOOK_SECONDS:
-                wish, looked = self.store.wish(), now
-                self.runner.has_slots(self.executor.slots)
+                wish, looked = self._look(wish), now
             if wish == "cancel":
                 self.store.release(self._flying, self.runner.token)
                 return wish
-            if wish == "pause":
+            if wish in ("pause", "turn"):
                 self._give_back()
                 if not self._flying:
                     return wish
@@ -57,6 +61,23 @@ class Loop:
                 time.sleep(OTHERS_SECONDS)
                 continue
             self._collect()
+
+    def _look(self, wish: str) -> str:
+        """What is wished now; a turn that is over stays so until its last cells are done."""
+        asked = self.store.wish()
+        if asked == "run":
+            asked = "turn" if wish == "turn" or self.turn_over() else "run"
+        self.runner.has_slots(self.executor.slots)
+        self._tell_silent()
+        return asked
+
+    def _tell_silent(self) -> None:
+        """Cells whose worker shows no sign of life are named, until it does."""
+        silent = self.executor.silent()
+        sentence = f"run {silent[0] + 1} has shown no sign of life for {SILENT_SECONDS:g} s or longer" if silent else ""
+        if sentence != self._said:
+            self.store.say(f"{sentence}; Pause gives it back, Cancel ends it" if sentence else "")
+            self._said = sentence
 
     def _fill(self) -> bool:
         """Claim and submit until enough cells are in flight; whether any was claimed."""
@@ -91,7 +112,42 @@ def run_study(
     on_progress: Callable[[int], None] | None = None,
     home: Path | None = None,
 ) -> Progress:
-    """Work on a study in this process until it is finished, paused or cancelled; the executor is closed at the end."""
+    """Work on a study in this process until it is finished, paused or cancelled.
+
+    Parameters
+    ----------
+    store : StudyStore
+        The study's folder; what is done there already is not done again.
+    executor : Executor, optional
+        Where cells are computed, closed at the end; by default worker processes of this computer, or the
+        cluster that SEMF_DASK names.
+    on_progress : callable, optional
+        Called with the number of cells that were just recorded.
+    home : Path, optional
+        Folder of the store, by default SEMF_HOME.
+
+    Returns
+    -------
+    Progress
+        How many cells are done and how many failed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from semf_core.studies import Study, StudyStore, run_study
+    >>> form = {
+    ...     "title": "Two seeds",
+    ...     "name": "two-seeds",
+    ...     "base": {"preset": "lsi"},
+    ...     "axes": [{"path": "seed", "range": [0, 2]}],
+    ...     "measures": ["relative_error"],
+    ... }
+    >>> store = StudyStore.create(Study.from_dict(form), Path("studies-home"))
+    >>> store.progress().total
+    2
+    >>> run_study(store).done  # doctest: +SKIP
+    2
+    """
     executor = executor or make_executor(home=home)
     try:
         with store.held():

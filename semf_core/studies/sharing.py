@@ -12,9 +12,7 @@ import binascii
 import dataclasses
 import hashlib
 import io
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.archives import open_archive, read_member
 from semf_core.datasets.arrays import decode_npy
 from semf_core.datasets.reading import Limits
-from semf_core.parameters import InvalidInput
-from semf_core.runs.files import locked
+from semf_core.runs.files import whole_or_nothing
 from semf_core.runs.home import MB, default_home
+from semf_core.runs.uploads import public_form
 from semf_core.snapshots.archive import canonical_json, packed, read_json_member, unpacked
 from semf_core.snapshots.format import most_content_bytes, most_file_bytes
 from semf_core.snapshots.label import LONGEST_NOTE, readable
@@ -39,6 +38,8 @@ SUFFIX = ".semf-study"
 CELLS, KEPT = "cells.jsonl", "kept.jsonl"
 FIELDS = {"cell", "seconds", "values", "error", "lost"}
 LARGEST = sys.float_info.max
+LONGEST = 1e12
+"""Seconds that no run takes."""
 FACTORS, HISTORY = {"U", "V"}, {"iteration", "residual_xy", "residual_uv"}
 
 
@@ -52,16 +53,13 @@ class SharedStudy:
 
     def stored(self, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None) -> StudyStore:
         """In a folder of its own below `home`, which is there whole or not at all; `check` may refuse a cell."""
-        home = home or default_home()
-        root = home / "studies"
+        root = (home or default_home()) / "studies"
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with locked(root / "create.lock"):
-            if not StudyStore(root / self.id).exists():
-                with tempfile.TemporaryDirectory(prefix="arriving-", dir=home) as place:
-                    store = StudyStore.make(Path(place) / self.id, self.study, check)
-                    store.record(self.finished)
-                    store.ask("pause")  # it goes on when somebody asks for it
-                    os.rename(store.folder, root / self.id)
+        if not StudyStore(root / self.id).exists():
+            with whole_or_nothing(root / self.id) as aside:
+                store = StudyStore.make(aside, self.study, check)
+                store.record(self.finished)
+                store.ask("pause")  # it goes on when somebody asks for it
         return StudyStore(root / self.id)
 
 
@@ -73,7 +71,7 @@ def export_study(store: StudyStore) -> bytes:
         cells.append({"cell": f.number, "seconds": f.seconds, **told})
         if f.kept:
             kept.append({"cell": f.number, "content": f.kept})
-    members = {STUDY: canonical_json(store.study().to_dict()), CELLS: _lines(cells), KEPT: _lines(kept)}
+    members = {STUDY: canonical_json(public_form(store.study().to_dict())), CELLS: _lines(cells), KEPT: _lines(kept)}
     size, limit = sum(map(len, members.values())), most_content_bytes()
     if size > limit:
         sizes = f"has {size / MB:.0f} MB, and a file may have {limit / MB:.0f} MB here"
@@ -81,17 +79,12 @@ def export_study(store: StudyStore) -> bytes:
     return packed(members)
 
 
-def import_study(data: bytes, home: Path | None = None) -> StudyStore:
-    """The study of a file, put below `home` to look at and to go on with."""
-    return read_study(data).stored(home)
-
-
 def read_study(data: bytes, name: str = "study") -> SharedStudy:
     """What a file of `export_study` holds; whatever is not as it should be is refused in words."""
     Limits(max_bytes=most_file_bytes()).check_bytes(name, len(data))
     members = unpacked(name, io.BytesIO(data), most_content_bytes())
     if set(members) != {STUDY, CELLS, KEPT}:
-        raise InvalidInput(name, f"does not hold a study; choose a {SUFFIX} file that SeMF Studio has saved")
+        raise InvalidInput(name, "does not hold a study", f"choose a {SUFFIX} file that SeMF Studio has saved")
     study = Study.from_dict(read_json_member(name, STUDY, members[STUDY]))
     found: dict[int, Finished] = {}
     for line in _read_lines(name, CELLS, members[CELLS]):
@@ -123,21 +116,23 @@ def _read_lines(name: str, member: str, data: bytes) -> Iterator[Mapping[str, An
     for line in data.splitlines():
         value = read_json_member(name, member, line)
         if not isinstance(value, dict):
-            raise InvalidInput(name, f"its member {member} must have an object on every line; the file was changed")
+            raise InvalidInput(name, f"its member {member} must have an object on every line; the file was changed", whole=True)
         yield value
 
 
 def _cell(name: str, line: Mapping[str, Any], study: Study) -> Finished:
     """One line of the results: numbers of measures that the study has, or why there are none."""
     number, values, seconds = _place(line, study), line.get("values"), line.get("seconds", 0.0)
-    if number is None or set(line) - FIELDS or not _number(seconds) or not isinstance(line.get("lost", False), bool):
+    belongs = number is not None and not set(line) - FIELDS and isinstance(line.get("lost", False), bool)
+    if number is None or not belongs or not _number(seconds) or not 0 <= seconds <= LONGEST:
         raise InvalidInput(name, "has a result that does not belong to the study; the file was changed")
+    seconds = float(seconds)  # a whole number may be larger than those of the database
     if values is None:
         return Finished(number, None, seconds, readable("error", line.get("error")) or "failed", bool(line.get("lost")))
     known = {m.key for m in study.measures}
     if not isinstance(values, dict) or not set(values) <= known or not all(v is None or _number(v) for v in values.values()):
         raise InvalidInput(name, f"has values in cell {number} that the study does not measure; the file was changed")
-    return Finished(number, values, seconds)
+    return Finished(number, {key: None if v is None else float(v) for key, v in values.items()}, seconds)
 
 
 def _place(line: Mapping[str, Any], study: Study) -> int | None:
@@ -155,7 +150,7 @@ def _check_kept(name: str, content: str, study: Study, room: int) -> int:
     try:
         file = io.BytesIO(base64.b64decode(content, validate=True))
     except (binascii.Error, ValueError):
-        raise InvalidInput(name, "what it kept is not base64; the file was changed") from None
+        raise InvalidInput(name, "what it kept is not base64; the file was changed", whole=True) from None
     wanted = (FACTORS if "factors" in study.keep else set()) | (HISTORY if "history" in study.keep else set())
     with open_archive(name, file, Limits(max_bytes=room, max_members=len(wanted))) as archive:
         infos = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}

@@ -1,31 +1,37 @@
 """The results of a study on disk. Every finished cell is committed at once; a crash of anything loses none.
 
-A folder holds the study (`study.json`) and an SQLite database in write-ahead mode with one row for each cell.
-Any number of processes may work on it: a cell is claimed in a transaction by one of them, and claims of a
-process that has died are free again. A process proves that it lives by a lock that the system releases with it.
+A folder holds the study (`study.json`, as it was first given) and an SQLite database in write-ahead mode with one
+row for each cell. Any number of processes may work on it: a cell is claimed in a transaction by one of them, and
+claims of a process that has died are free again. A process proves that it lives by a lock that the system releases
+with it.
+
+The folder's name follows from what is run and measured, so all who ask for the same share its results. Title, labels
+and views belong to whoever gave them: other words for the same runs lie beside (`words-….json`), named by what they
+say, and nobody changes those of another.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput
-from semf_core.runs.files import locked, read_json, try_lock, write_json
+from semf_core.common.parameters import InvalidInput
+from semf_core.runs.files import DamagedFile, read_json, reading, set_aside, whole_or_nothing, write_json
 from semf_core.runs.home import default_home
 from semf_core.runs.ids import checked_id
+from semf_core.studies.database import is_writable, open_database, told
 from semf_core.studies.keeping import unpacked
-from semf_core.studies.study import Cell, Study
+from semf_core.studies.presence import Runner, announce, living
+from semf_core.studies.progress import Finished, Progress, state_of
+from semf_core.studies.queue import StudyQueue
+from semf_core.studies.study import Cell, Study, content_id
 from semf_core.studies.tables import History, ResultTable
 
 Array = np.ndarray
@@ -44,74 +50,55 @@ CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 RECORD = """
 UPDATE cells SET state=?, ended=?, seconds=?, result=?, error=?, lost=?, owner=NULL WHERE number=? AND state<>2
 """
-WAIT_SECONDS = 30.0
-"""How long a transaction waits for another process's."""
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What became of a cell: its numbers, or a sentence that says why there are none."""
-
-    number: int
-    values: dict[str, float | None] | None = None
-    seconds: float = 0.0
-    error: str = ""
-    lost: bool = False
-    """The worker died; another attempt may succeed."""
-    kept: str = ""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a study stands. `state` is new, queued, running, pausing, paused, cancelled, interrupted or finished."""
-
-    state: str
-    total: int
-    done: int
-    failed: int
-    running: int
-    seconds_left: float | None
-    message: str = ""
-
-    @property
-    def moving(self) -> bool:
-        return self.state in {"queued", "running", "pausing"}
+MESSAGE_BYTES = 512
 
 
 class StudyStore:
     """One study's folder. Opening it costs nothing; every call uses a connection of its own unless one is held."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, words: str = "") -> None:
+        """`words` names other words than the first ones."""
+        self.folder, self.words = folder, words
         self._held: sqlite3.Connection | None = None
 
     # -- making and finding ------------------------------------------------------------------
 
     @classmethod
     def create(cls, study: Study, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None) -> StudyStore:
-        """The folder of this study, made if it is not there yet and `check` refuses no cell.
+        """This study with its words, made if it is not there yet and `check` refuses no cell.
 
-        The id follows from what is run and measured; words and views are always those of the study given last.
+        Checking may take its time: nobody else waits for it.
         """
         study = study.ready()
         store = cls.place(study, home)
         root = store.folder.parent
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with locked(root / "create.lock"):
-            if not store.exists():
-                cls.make(store.folder, study, check)
-            elif store.writable and read_json(store.folder / STUDY) != (form := json.loads(json.dumps(study.to_dict()))):
-                write_json(store.folder / STUDY, form)  # the same runs with other words, names or views
+        if not store.has_results():
+            if store.folder.exists():  # without its study nothing can be made of it
+                set_aside(root.parent, store.folder)
+            with whole_or_nothing(store.folder) as aside:
+                cls.make(aside, study, check)
+            store = cls.place(study, home)  # somebody may have been quicker, with other words
+        if store.writable and not store.exists():
+            write_json(store._words_file, study.to_dict(), durable=True)
         return store
 
     @classmethod
     def place(cls, study: Study, home: Path | None = None) -> StudyStore:
-        """Where the results of a study belong, whether anything is there or not."""
-        return cls((home or default_home()) / "studies" / study.id)
+        """Where the results of a study and its words belong, whether anything is there or not."""
+        folder = (home or default_home()) / "studies" / study.id
+        form = json.loads(json.dumps(study.to_dict()))
+        try:
+            first = read_json(folder / STUDY)
+        except FileNotFoundError:
+            first = form
+        except DamagedFile:
+            first = None
+        return cls(folder, "" if form == first else content_id(form))
 
     @classmethod
     def make(cls, folder: Path, study: Study, check: Callable[[Cell], object]) -> StudyStore:
-        """A new folder for a study whose shares are counts."""
+        """A new folder for a study whose shares are counts; it is complete or, where this raises, of no use."""
         store = cls(folder)
         turns = np.empty(study.count, dtype=int)
         turns[study.run_order()] = np.arange(study.count)
@@ -120,65 +107,86 @@ class StudyStore:
             check(cell)
             rows.append((cell.number, cell.id, int(turns[cell.number])))
         (folder / "runners").mkdir(parents=True, exist_ok=True, mode=0o700)
-        with store._connection() as base:
-            base.execute("PRAGMA journal_mode=WAL")
-            base.executescript(SCHEMA)
-            base.executemany("INSERT INTO cells (number, id, turn) VALUES (?, ?, ?)", rows)
-            base.execute("INSERT INTO notes VALUES ('created', ?)", (repr(time.time()),))
-        write_json(folder / STUDY, study.to_dict())  # last: it says that the folder is complete
+        store._message.write_bytes(b" " * MESSAGE_BYTES)  # its room is there when the disk is full
+        with told(store.file):
+            base = open_database(store.file, make=True)
+            try:
+                with base:
+                    base.execute("PRAGMA journal_mode=WAL")
+                    base.executescript(SCHEMA)
+                    base.executemany("INSERT INTO cells (number, id, turn) VALUES (?, ?, ?)", rows)
+                    base.execute("INSERT INTO notes VALUES ('created', ?)", (repr(time.time()),))
+            finally:
+                base.close()
+        write_json(folder / STUDY, study.to_dict(), durable=True)
         return store
 
     @classmethod
     def find(cls, study_id: object, home: Path | None = None) -> StudyStore:
-        store = cls((home or default_home()) / "studies" / checked_id("study", study_id))
+        name, dot, words = str(study_id).partition(".")
+        folder = (home or default_home()) / "studies" / checked_id("study", name)
+        store = cls(folder, checked_id("study", words) if dot else "")
         if not store.exists():
-            raise InvalidInput("study", "there is no study with this id; it may have been deleted")
+            raise InvalidInput("study", "there is no study with this id; it may have been deleted", whole=True)
         return store
 
-    def exists(self) -> bool:
+    def has_results(self) -> bool:
+        """Whether it was ever made, with these words or with others."""
         return (self.folder / STUDY).exists()
+
+    def exists(self) -> bool:
+        return self._words_file.exists()
+
+    @property
+    def _words_file(self) -> Path:
+        return self.folder / (f"words-{self.words}.json" if self.words else STUDY)
 
     @property
     def id(self) -> str:
+        """What `find` takes: it opens the results with these words."""
+        return f"{self.folder.name}.{self.words}" if self.words else self.folder.name
+
+    @property
+    def results(self) -> str:
+        """Names the results, whatever the words."""
         return self.folder.name
 
     def study(self) -> Study:
-        return Study.from_dict(read_json(self.folder / STUDY))
+        with reading(self._words_file):
+            return Study.from_dict(read_json(self._words_file))
 
     def stamp(self) -> int:
-        """Changes whenever the study is written, with other words or anew."""
-        return (self.folder / STUDY).stat().st_mtime_ns
+        """Changes whenever the study is made anew."""
+        return self._words_file.stat().st_mtime_ns
 
     # -- connections -------------------------------------------------------------------------
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """A connection whose transaction is committed, with its data on the disk, when the block ends."""
-        base = self._held or self._open()
-        try:
-            with base:
-                yield base
-        finally:
-            if base is not self._held:
-                base.close()
+        with told(self.file):
+            base = self._held or open_database(self.file)
+            try:
+                with base:
+                    yield base
+            finally:
+                if base is not self._held:
+                    base.close()
 
-    def _open(self) -> sqlite3.Connection:
-        file = self.folder / "cells.db"
-        if not self.writable:
-            return sqlite3.connect(f"{file.absolute().as_uri()}?immutable=1", uri=True)
-        base = sqlite3.connect(file, timeout=WAIT_SECONDS)
-        base.execute("PRAGMA synchronous=FULL")
-        return base
+    @property
+    def file(self) -> Path:
+        """The database."""
+        return self.folder / "cells.db"
 
     @property
     def writable(self) -> bool:
-        """A folder that can only be read (a copy for showing) is opened without locks, because nothing changes in it."""
-        return os.access(self.folder, os.W_OK)
+        return is_writable(self.folder)
 
     @contextmanager
     def held(self) -> Iterator[StudyStore]:
         """One connection for all calls inside the block, which stay in one thread."""
-        self._held = self._open()
+        with told(self.file):
+            self._held = open_database(self.file)
         try:
             yield self
         finally:
@@ -189,32 +197,16 @@ class StudyStore:
 
     def announce(self, slots: int) -> Runner:
         """A sign of life of a process that works on this study."""
-        token = secrets.token_hex(8)
-        with locked(self.folder / "runners.lock"):
-            lock = try_lock(self._lock_of(token))
-        assert lock is not None, "a fresh token is nobody else's"
-        runner = Runner(self, token, lock)
-        runner.has_slots(slots)
-        return runner
-
-    def _lock_of(self, token: str) -> Path:
-        return self.folder / "runners" / f"{token}.lock"
+        return announce(self.folder, slots)
 
     def living(self) -> dict[str, int]:
-        """The processes that work on it now and how many cells each runs at a time; signs of dead ones are swept up."""
-        alive: dict[str, int] = {}
-        if not self.writable:
-            return alive
-        with locked(self.folder / "runners.lock"):
-            for path in (self.folder / "runners").glob("*.lock"):
-                lock = try_lock(path)
-                if lock is None:
-                    alive[path.stem] = _slots(path)
-                else:
-                    path.with_suffix(".json").unlink(missing_ok=True)
-                    path.unlink(missing_ok=True)
-                    lock.close()
-        return alive
+        """The processes that work on it now and how many cells each runs at a time."""
+        return living(self.folder)
+
+    def waits(self) -> bool:
+        """Whether a process will come to it."""
+        queue = StudyQueue(self.folder.parent)
+        return queue.served() and queue.has(self.results)
 
     def claim(self, token: str, count: int) -> list[int]:
         """At most `count` cells that nobody else works on, in the order in which they should run."""
@@ -263,6 +255,25 @@ class StudyStore:
     def wish(self) -> str:
         return self.notes().get("wish", "run")
 
+    @property
+    def _message(self) -> Path:
+        return self.folder / "message.txt"
+
+    def say(self, sentence: str) -> None:
+        """Why it stands still; told on a full disk too, because the file is written in place."""
+        text = sentence.encode()[:MESSAGE_BYTES].decode(errors="ignore").encode().ljust(MESSAGE_BYTES)
+        descriptor = os.open(self._message, os.O_CREAT | os.O_WRONLY, 0o600)
+        try:
+            os.pwrite(descriptor, text, 0)
+        finally:
+            os.close(descriptor)
+
+    def message(self) -> str:
+        try:
+            return self._message.read_text(encoding="utf-8", errors="replace").strip("\0 ")
+        except FileNotFoundError:
+            return ""
+
     def note(self, name: str, value: str) -> None:
         with self._connection() as base:
             base.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))
@@ -286,13 +297,13 @@ class StudyStore:
         if mean is not None and slots:
             left = max(0.0, (open_cells * mean - min(spent or 0.0, slots * mean)) / min(slots, max(1, open_cells)))
         return Progress(
-            state=_state(open_cells, bool(living), bool(slots), notes.get("wish", "")),
+            state=state_of(open_cells, bool(living), not living and self.waits(), notes.get("wish", "")),
             total=sum(counts.values()),
             done=counts.get(DONE, 0),
             failed=counts.get(FAILED, 0),
             running=min(slots, counts.get(CLAIMED, 0)),
             seconds_left=left,
-            message=notes.get("message", ""),
+            message=self.message(),
         )
 
     def table(self, study: Study | None = None) -> ResultTable:
@@ -316,10 +327,10 @@ class StudyStore:
         with self._connection() as base:
             return dict(base.execute("SELECT number, CAST(ended AS TEXT) FROM cells WHERE state=2").fetchall())
 
-    def cell_seconds(self) -> list[float]:
-        """How long each finished cell took its worker."""
+    def newest(self) -> str:
+        """How many cells have ended and when the last one did: another text whenever there is another result."""
         with self._connection() as base:
-            return [seconds for (seconds,) in base.execute("SELECT seconds FROM cells WHERE state=2").fetchall()]
+            return repr(base.execute("SELECT COUNT(*), MAX(ended), SUM(state) FROM cells WHERE state IN (2, 3)").fetchone())
 
     def failures(self, most: int = 20) -> list[tuple[int, str]]:
         """Cells without a result, and why."""
@@ -358,41 +369,15 @@ class StudyStore:
     def created(self) -> float:
         return float(self.notes().get("created", 0))
 
+    def is_sound(self) -> bool:
+        """Whether every page of the database can be read."""
+        with self._connection() as base:
+            return base.execute("PRAGMA quick_check").fetchone() == ("ok",)
 
-class Runner:
-    """The right to work on a study, as long as the process lives."""
-
-    def __init__(self, store: StudyStore, token: str, lock: BinaryIO) -> None:
-        self.store, self.token, self._lock = store, token, lock
-
-    def has_slots(self, slots: int) -> None:
-        """Say how many cells run at a time; 0 while it waits for its turn."""
-        write_json(self.store._lock_of(self.token).with_suffix(".json"), {"slots": slots})
-
-    def leave(self) -> None:
-        path = self.store._lock_of(self.token)
-        path.with_suffix(".json").unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
-        self._lock.close()
-
-
-def _slots(lock: Path) -> int:
-    try:
-        return int(read_json(lock.with_suffix(".json"))["slots"])
-    except FileNotFoundError:  # it is just announcing itself, or just leaving
-        return 0
-
-
-def _state(open_cells: int, living: bool, working: bool, wish: str) -> str:
-    if not open_cells:
-        return "finished"
-    if living:
-        return "queued" if not working else "running" if wish in ("", "run") else "pausing"
-    return {"": "new", "run": "interrupted", "pause": "paused", "cancel": "cancelled"}[wish]
-
-
-def all_studies(home: Path | None = None) -> list[StudyStore]:
-    """Every study below a home folder, newest first. For the owner of the computer, not for visitors."""
-    root = (home or default_home()) / "studies"
-    stores = [StudyStore(path) for path in root.iterdir()] if root.is_dir() else []
-    return sorted((s for s in stores if s.exists()), key=lambda s: -s.created())
+    def readable(self) -> bool:
+        """Whether neither of its files is damaged, at a glance."""
+        try:
+            self.study(), self.created()
+        except InvalidInput:
+            return False
+        return True

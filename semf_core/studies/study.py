@@ -7,15 +7,15 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import DatasetSource
-from semf_core.parameters import InvalidInput
 from semf_core.studies.axes import Axis, axis_from_dict, changed, fitting, preset_form
 from semf_core.studies.keeping import KEEPS
 from semf_core.studies.measures import Measure, measure_form, measures_from_form
@@ -25,6 +25,8 @@ from semf_core.studies.views import View, views_from_form
 
 FIELDS = ("name", "title", "summary", "base", "axes", "measures", "views", "claim", "keep", "sizes", "size")
 MOST_CELLS = 200_000
+MOST_PARTS = {"axes": 20, "measures": 50, "views": 50, "sizes": 20}
+MOST_CHARACTERS = 20_000_000
 A_SIZE = 'an object like {"axes": {"seed": {"range": [0, 5]}}, "set": {"limits.max_iter": 100}}'
 COLUMNS = ("cell", "runs", "series", "low", "high")
 """Columns that every table of results has."""
@@ -49,7 +51,7 @@ class Claim:
             raise InvalidInput("claim", "is an object with source, text and values")
         values = form.get("values", [])
         if not isinstance(values, list | tuple) or not all(_is_figure(v) for v in values):
-            raise InvalidInput("claim", 'its values are a list of objects like {"measure": "solved", "value": 0.8}')
+            raise InvalidInput("claim", 'its values are a list of objects like {"measure": "solved", "value": 0.8}', whole=True)
         return cls(_text(form, "source"), _text(form, "text"), tuple(values))
 
 
@@ -87,16 +89,20 @@ class Study:
         names = [a.name for a in self.axes]
         for name in names:
             if names.count(name) > 1:
-                raise InvalidInput("axes", f"two of them are called {name!r}; give one another name")
+                raise InvalidInput("axes", f"two of them are called {name!r}", "give one another name", whole=True)
             if name in COLUMNS or name in {m.key for m in self.measures}:
-                raise InvalidInput("axes", f"{name!r} is a column of the results; give the axis another name")
+                raise InvalidInput("axes", f"{name!r} is a column of the results", "give the axis another name", whole=True)
         for axis in self.axes[1:]:
             if "preset" in axis.paths:
-                raise InvalidInput(axis.name, "an axis of presets must be the first, because it replaces the whole model")
+                raise InvalidInput(
+                    axis.name, "an axis of presets must be the first, because it replaces the whole model", whole=True
+                )
         for view in self.views:
             view.check(self.axes, self.measures)
             if view.needs not in ("", *self.keep):
-                raise InvalidInput("views", f'{view.name} needs what runs kept; add "keep": ["{view.needs}"] to the study')
+                raise InvalidInput(
+                    "views", f"{view.name} needs what runs kept", f'add "keep": ["{view.needs}"] to the study', whole=True
+                )
         if self.count > MOST_CELLS:
             raise InvalidInput("axes", f"make {self.count:,} cells; {MOST_CELLS:,} is the most")
 
@@ -117,22 +123,27 @@ class Study:
 
     def cell(self, number: int) -> Cell:
         if not 0 <= number < self.count:
-            raise InvalidInput("cell", f"there is no number {number}; the study has {self.count}")
+            raise InvalidInput("cell", f"there is no number {number}; the study has {self.count}", whole=True)
         return self._cell(number, tuple(int(i) for i in np.unravel_index(number, self.shape)) if self.axes else ())
 
     def _cell(self, number: int, positions: tuple[int, ...]) -> Cell:
         form = self._start()
         for axis, position in zip(self.axes, positions, strict=True):
             if axis.shares_of:
-                raise InvalidInput(axis.name, "shares become counts first: call `ready` with the shape of the data")
+                raise InvalidInput(axis.name, "shares become counts first: call `ready` with the shape of the data", whole=True)
             for path, value in axis.changes(position):
                 form = changed(form, path, value)
         try:
             trial = Trial.from_dict(fitting(form))
         except InvalidInput as error:
             where = ", ".join(f"{a.name} = {a.labels[i]}" for a, i in zip(self.axes, positions, strict=True))
-            raise InvalidInput(error.field, f"{error.message} (in the cell {where})" if where else error.message) from None
+            raise (error.noted(f"in the cell {where}") if where else error) from None
         return Cell(number, trial_id(trial.to_dict()), positions, trial)
+
+    def cell_bytes(self) -> int:
+        """Size of the description of a run, about: the largest that the base and the values of the axes make."""
+        largest = [max((len(json.dumps(point)) for point in axis.values), default=0) for axis in self.axes]
+        return len(json.dumps(self._start())) + sum(largest)
 
     def _start(self) -> dict[str, Any]:
         form = {k: v for k, v in self.base.items() if k != "preset"}
@@ -151,7 +162,7 @@ class Study:
         """The study at one of its sizes."""
         if size not in self.sizes:
             known = ", ".join(self.sizes) or "none"
-            raise InvalidInput("size", f"{self.name} has no size {size!r}; it has {known}")
+            raise InvalidInput("size", f"{self.name} has no size {size!r}; it has {known}", whole=True)
         form = self.sizes[size]
         axes = {name: axis_from_dict({"name": name, **_where(self.axis(name)), **given}) for name, given in _axes_of(form)}
         base = self._start()
@@ -163,13 +174,15 @@ class Study:
         for axis in self.axes:
             if axis.name == name:
                 return axis
-        raise InvalidInput("axes", f"there is no {name!r}; known are {', '.join(a.name for a in self.axes)}")
+        raise InvalidInput("axes", f"there is no {name!r}", f"known are {', '.join(a.name for a in self.axes)}", whole=True)
 
     def on(self, dataset: DatasetSource) -> Study:
         """The same study on other data."""
         for axis in self.axes:
             if any(path == "preset" or path.partition(".")[0] == "dataset" for path in axis.paths):
-                raise InvalidInput("data", f"this study varies its data ({axis.name}), so it cannot be given other data")
+                raise InvalidInput(
+                    "data", f"this study varies its data ({axis.name}), so it cannot be given other data", whole=True
+                )
         return dataclasses.replace(self, base=changed(self._start(), "dataset", dataset.to_dict()))
 
     def ready(self, shape: tuple[int, int] | None = None) -> Study:
@@ -206,11 +219,10 @@ class Study:
 
     @property
     def id(self) -> str:
-        """128 bits that follow from what is run and measured, in the alphabet of addresses; texts and views do not count."""
+        """Follows from what is run and measured, in the alphabet of addresses; texts and views do not count."""
         content: dict[str, Any] = {"base": self._start(), "axes": [[a.paths, a.values] for a in self.axes]}
         content |= {"measures": [measure_form(m) for m in self.measures], "keep": self.keep}
-        text = json.dumps(content, sort_keys=True, ensure_ascii=False)
-        return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:16]).decode().rstrip("=")
+        return content_id(content)
 
     @classmethod
     def from_dict(cls, form: object) -> Study:
@@ -218,10 +230,13 @@ class Study:
             raise InvalidInput("study", "must be a JSON object")
         for key in form:
             if key not in FIELDS:
-                raise InvalidInput(str(key), f"is not part of a study; known are {', '.join(FIELDS)}")
+                raise InvalidInput(str(key), "is not part of a study", f"known are {', '.join(FIELDS)}")
         for key in ("base", "axes", "measures"):
             if key not in form:
                 raise InvalidInput(key, "is missing from the study")
+        for key, most in MOST_PARTS.items():
+            if isinstance(form.get(key), Sized) and len(form[key]) > most:
+                raise InvalidInput(key, f"are {len(form[key]):,}; a study may have {most}")
         base, axes, sizes, keep = form["base"], form["axes"], form.get("sizes", {}), form.get("keep", [])
         if not isinstance(base, Mapping):
             raise InvalidInput("base", "must be an object: a model, or a preset with what is changed in it")
@@ -249,16 +264,27 @@ class Study:
             sizes=sizes,
             size=_text(form, "size"),
         )
+        values = sum(map(len, varied))
         for size in study.sizes:
-            study.sized(size)
+            values += sum(map(len, study.sized(size).axes))
+            if values > MOST_CELLS:
+                raise InvalidInput("sizes", f"have more than {MOST_CELLS:,} values on their axes together, which is the most")
         return study
 
     @classmethod
     def from_json(cls, text: str) -> Study:
+        if len(text) > MOST_CHARACTERS:
+            raise InvalidInput("study", f"has {len(text):,} characters; {MOST_CHARACTERS:,} is the most")
         try:
             return cls.from_dict(json.loads(text))
         except (json.JSONDecodeError, RecursionError) as error:
             raise InvalidInput("study", f"is not valid JSON: {error}") from None
+
+
+def content_id(content: object) -> str:
+    """128 bits that follow from a JSON value."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:16]).decode().rstrip("=")
 
 
 def _where(axis: Axis) -> dict[str, Any]:
@@ -271,10 +297,10 @@ def _axes_of(size: object) -> list[tuple[str, Mapping[str, Any]]]:
         or not set(size) <= {"axes", "set"}
         or not all(isinstance(v, Mapping) for v in size.values())
     ):
-        raise InvalidInput("sizes", f"a size is {A_SIZE}")
+        raise InvalidInput("sizes", f"a size is {A_SIZE}", whole=True)
     axes = list(size.get("axes", {}).items())
     if not all(isinstance(given, Mapping) for _, given in axes):
-        raise InvalidInput("sizes", f"a size is {A_SIZE}")
+        raise InvalidInput("sizes", f"a size is {A_SIZE}", whole=True)
     return axes
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from semf_core.common.spreadsheets import csv_text
 from semf_core.studies.axes import Axis
 from semf_core.studies.measures import Measure
 
@@ -44,8 +43,7 @@ class ResultTable:
 
     def title_of(self, key: str) -> str:
         measure = self._measure(key)
-        title = measure.title if key == measure.name else key
-        return f"{title} ({measure.unit})" if measure.unit else title
+        return f"{measure.heading} ({measure.unit})" if measure.unit else measure.heading
 
     def is_rate(self, key: str) -> bool:
         return self._measure(key).yes_no
@@ -63,6 +61,22 @@ class ResultTable:
     def arranged_cells(self, names: Sequence[str]) -> Array:
         """Numbers of the cells in the same arrangement."""
         return self._arranged(np.arange(len(self.done)), names)
+
+    def representatives(self, key: str, names: Sequence[str]) -> Array:
+        """For each place on the named axes the number of the run that stands for it, or −1 if none has a value.
+
+        It is the best run where the measure says which way is better, otherwise the one nearest to their median.
+        """
+        values, better = self.arranged(key, names), self.better(key)
+        known = ~np.isnan(values)
+        if better:
+            distance = values if better == "low" else -values
+        else:
+            some = np.where(known.any(axis=-1, keepdims=True), values, 0.0)
+            distance = np.abs(values - np.nanmedian(some, axis=-1, keepdims=True))
+        nearest = np.where(known, distance, np.inf).argmin(axis=-1)[..., None]
+        cells = np.take_along_axis(self.arranged_cells(names), nearest, axis=-1)[..., 0]
+        return np.where(known.any(axis=-1), cells, -1)
 
     def _arranged(self, column: Array, names: Sequence[str]) -> Array:
         order = [a.name for a in self.axes]
@@ -89,8 +103,5 @@ class ResultTable:
 
     def to_csv(self) -> str:
         """All finished cells, one line each, after a line of names."""
-        out = io.StringIO()
-        writer = csv.DictWriter(out, ["cell", *(a.name for a in self.axes), *self.columns], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.records())
-        return out.getvalue()
+        names = ["cell", *(a.name for a in self.axes), *self.columns]
+        return csv_text([names, *([record[name] for name in names] for record in self.records())])

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from semf_core.common.parameters import InvalidInput, Param, Parametrized, param
 from semf_core.datasets import Dataset
 from semf_core.datasets.planted import noise_at
-from semf_core.metrics import rmse
+from semf_core.mathematics.metrics import rmse
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput, Param, Parametrized, param
 from semf_core.solvers import Run
 
 Array = np.ndarray
@@ -43,32 +43,35 @@ class DataChanges(Parametrized):
         if self.samples is None and self.snr_db is None and not self.held_out:
             return Prepared(dataset)
         for_samples, for_noise, for_hiding = np.random.default_rng(self.seed).spawn(3)
+        whole, left = dataset, np.empty(0, dtype=int)
         if self.samples is not None:
-            dataset = _with_samples(dataset, self.samples, for_samples)
+            order = for_samples.permutation(whole.shape[1])
+            dataset, left = _with_samples(whole, self.samples, order), order[self.samples :]
         if self.snr_db is None and not self.held_out:
-            return Prepared(dataset)
+            return Prepared(dataset, source=whole, left_out=left)
         if sparse.issparse(dataset.data):
-            raise InvalidInput("data", "noise and held-out entries need a dense matrix; this one is sparse")
+            raise InvalidInput("data", "noise and held-out entries need a dense matrix; this one is sparse", whole=True)
         data = np.array(dataset.data, dtype=float, order="C")  # so that ravel() below is a view
         if self.snr_db is not None:
             data += noise_at(np.nan_to_num(data), self.snr_db, for_noise)
         if not self.held_out:
-            return Prepared(dataclasses.replace(dataset, data=data))
+            return Prepared(dataclasses.replace(dataset, data=data), source=whole, left_out=left)
         known = np.flatnonzero(~np.isnan(data))
         count = max(1, round(self.held_out * known.size))
         if count >= known.size:
-            raise InvalidInput("held_out", "would hide every entry; lower it")
+            raise InvalidInput("held_out", "would hide every entry", "lower it")
         hidden = np.sort(for_hiding.choice(known, count, replace=False))
         values = data.ravel()[hidden]
         data.ravel()[hidden] = np.nan
-        return Prepared(dataclasses.replace(dataset, data=data), hidden, values)
+        return Prepared(dataclasses.replace(dataset, data=data), hidden, values, whole, left)
 
 
-def _with_samples(dataset: Dataset, count: int, rng: np.random.Generator) -> Dataset:
+def _with_samples(dataset: Dataset, count: int, order: Array) -> Dataset:
+    """The first `count` samples of a random order, as they follow in the data."""
     n = dataset.shape[1]
     if count > n:
-        raise InvalidInput("samples", f"the data has {n} samples, not {count}; ask for fewer")
-    kept = np.sort(rng.permutation(n)[:count])
+        raise InvalidInput("samples", f"the data has {n} samples, not {count}", "ask for fewer", whole=True)
+    kept = np.sort(order[:count])
     activations, labels = dataset.activations, dataset.labels
     return dataclasses.replace(
         dataset,
@@ -85,6 +88,10 @@ class Prepared:
     dataset: Dataset
     hidden: Array | None = None
     values: Array | None = None
+    source: Dataset | None = None
+    """The data before samples were left out, where they were."""
+    left_out: Array = field(default_factory=lambda: np.empty(0, dtype=int))
+    """Columns of `source` that were left out, in random order."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ class Trial:
             go_on()
             return self.until_rmse is not None and max(rmse_of(run)) < self.until_rmse
 
-        return self.model.run(prepared.dataset).finish(after)
+        return self.model.run(prepared.dataset, bounded=True).finish(after)
 
     @classmethod
     def from_dict(cls, form: object) -> Trial:

@@ -12,15 +12,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core import metrics
-from semf_core.parameters import InvalidInput, Parametrized, param
-from semf_core.registry import Registry
+from semf_core.common.parameters import InvalidInput, Parametrized, param
+from semf_core.common.registry import Registry
+from semf_core.mathematics import metrics
 from semf_core.studies.axes import Axis
 from semf_core.studies.measures import Measure
+from semf_core.studies.summaries import deviation, quartiles, standard_error, wilson
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
-CONFIDENCE = 0.95
+BANDS = {
+    "quartiles": (quartiles, "Median of the runs, and their quartiles"),
+    "deviation": (deviation, "Mean of the runs ± standard deviation"),
+    "error": (standard_error, "Mean of the runs ± standard error"),
+}
 SIMILAR, CLOSE = 0.05, 0.005
 """Solutions whose relative error is within 5 %, or within 0.005, of the best fit equally well."""
 
@@ -37,6 +42,10 @@ class Series:
     low: Array
     high: Array
     counts: Array
+    cells: Array | None = None
+    """The number of the run that stands for each value, or −1; none where a value has no single run behind it."""
+    ordered: bool = True
+    """Its positions follow on one another, so that a line may join them; names do not."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,7 @@ class Grid:
     """One row for each of y."""
     counts: Array
     cells: Array
-    """The number of one cell behind each value: the one with the best value, or −1."""
+    """The number of the run that stands for each value, or −1."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,11 @@ class Drawing:
     rate: bool = False
     log: bool = False
     """Orders of magnitude matter: a logarithmic axis may be drawn."""
+
+    @property
+    def clickable(self) -> bool:
+        """Whether single runs stand for its values."""
+        return self.grid is not None or any(s.cells is not None for s in self.series)
 
     def rows(self, most: int | None = None) -> list[dict[str, Any]]:
         """The same as a flat table, with at most so many rows of each series."""
@@ -117,46 +131,63 @@ class View(Parametrized):
     def split(self) -> tuple[str, ...]:
         return tuple(name for name in self.by.split("+") if name)
 
+    @property
+    def caption(self) -> str:
+        """What a value of the figure is."""
+        return self.title
+
     def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
         """Refuse a view of what the study does not have."""
         self.check_axes(axes)
         keys = [m.key for m in measures]
         if self.measure not in keys:
-            raise InvalidInput("views", f"{self.name} shows {self.measure!r}, but the study measures {', '.join(keys)}")
+            raise InvalidInput(
+                "views", f"{self.name} shows {self.measure!r}, but the study measures {', '.join(keys)}", whole=True
+            )
 
     def check_axes(self, axes: Sequence[Axis]) -> None:
         names = [a.name for a in axes]
         for name in self.axes():
             if name not in names:
-                raise InvalidInput("views", f"{self.name} shows the axis {name!r}, but the study has {', '.join(names)}")
+                raise InvalidInput(
+                    "views", f"{self.name} shows the axis {name!r}, but the study has {', '.join(names)}", whole=True
+                )
             if self.axes().count(name) > 1:
-                raise InvalidInput("views", f"{self.name} shows the axis {name!r} twice; name another one, or leave it out")
+                raise InvalidInput(
+                    "views", f"{self.name} shows the axis {name!r} twice", "name another one, or leave it out", whole=True
+                )
 
     def draw(self, table: ResultTable) -> Drawing:
         raise NotImplementedError
 
-    def _lines(self, table: ResultTable) -> Iterator[tuple[str, list[Array]]]:
-        """For every line its label and, at every position of x, the values that are there."""
-        values = table.arranged(self.measure, (*self.split(), self.x))
+    def _lines(self, table: ResultTable) -> Iterator[tuple[str, list[Array], Array]]:
+        """For every line its label and, at every position of x, the values that are there and the run that stands for them."""
+        names = (*self.split(), self.x)
+        values, cells = table.arranged(self.measure, names), table.representatives(self.measure, names)
         shape = values.shape[: len(self.split())]
         labels = [table.axis(name).labels for name in self.split()]
         for index in product(*map(range, shape)):
             label = ", ".join(labels[i][position] for i, position in enumerate(index))
-            yield label, [point[~np.isnan(point)] for point in values[index]]
+            yield label, [point[~np.isnan(point)] for point in values[index]], cells[index]
 
     def _series(self, table: ResultTable, summary: Any) -> tuple[Series, ...]:
         axis = table.axis(self.x)
-        numbers = axis.numbers()
         found = []
-        for label, points in self._lines(table):
-            middle, low, high = (np.array(c, dtype=float) for c in zip(*map(summary, points), strict=True))
-            counts = np.array([len(p) for p in points])
-            found.append(Series(label, axis.labels, tuple(numbers) if numbers else None, middle, low, high, counts))
+        for label, points, cells in self._lines(table):
+            band = (np.array(c, dtype=float) for c in zip(*map(summary, points), strict=True))
+            found.append(_along(axis, label, *band, counts=np.array([len(p) for p in points]), cells=cells))
         return tuple(found)
 
     def _drawing(self, table: ResultTable, y_title: str, **content: Any) -> Drawing:
         title = table.title_of(self.measure)
         return Drawing(self, title, self.x, y_title, rate=table.is_rate(self.measure), log=table.is_log(self.measure), **content)
+
+
+def _along(axis: Axis, label: str, middle: Array, low: Array, high: Array, *, counts: Array, cells: Array) -> Series:
+    """A series over the positions of an axis."""
+    numbers = axis.numbers()
+    at = tuple(numbers) if numbers else None
+    return Series(label, axis.labels, at, middle, low, high, counts, cells, axis.ordered)
 
 
 VIEWS: Registry[View] = Registry("view")
@@ -172,7 +203,7 @@ class Rates(View):
     def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
         super().check(axes, measures)
         if not any(m.key == self.measure and m.yes_no for m in measures):
-            raise InvalidInput("views", f"{self.measure!r} is not a yes or no, so it has no rate; draw a curve of it")
+            raise InvalidInput("views", f"{self.measure!r} is not a yes or no, so it has no rate; draw a curve of it", whole=True)
 
     def draw(self, table: ResultTable) -> Drawing:
         return self._drawing(table, table.title_of(self.measure), series=self._series(table, wilson))
@@ -183,15 +214,18 @@ class Rates(View):
 class Curve(View):
     """A middle with a band over the repetitions."""
 
-    name, title = "curve", "Middle of the runs, and a band that says how much they differ"
+    name, title = "curve", "Median or mean of the runs, and how much they differ"
 
     band: str = param(
         "choice", "quartiles", choices=("quartiles", "deviation", "error"), help="median and quartiles, mean ± deviation or error"
     )
 
+    @property
+    def caption(self) -> str:
+        return BANDS[self.band][1]
+
     def draw(self, table: ResultTable) -> Drawing:
-        summary = {"quartiles": quartiles, "deviation": deviation, "error": standard_error}[self.band]
-        return self._drawing(table, table.title_of(self.measure), series=self._series(table, summary))
+        return self._drawing(table, table.title_of(self.measure), series=self._series(table, BANDS[self.band][0]))
 
 
 @VIEWS.register
@@ -208,20 +242,23 @@ class Needed(View):
         return (*super().axes(), self.over)
 
     def draw(self, table: ResultTable) -> Drawing:
-        values = table.arranged(self.measure, (*self.split(), self.over, self.x))
+        names = (*self.split(), self.over, self.x)
+        values, cells = table.arranged(self.measure, names), table.representatives(self.measure, names)
         with np.errstate(invalid="ignore"):
             counts = (~np.isnan(values)).sum(axis=-1)
             means = np.nansum(values, axis=-1) / np.where(counts, counts, np.nan)
         searched, over = table.axis(self.x), table.axis(self.over)
         positions = np.array(searched.numbers() or range(len(searched)), dtype=float)
+        reached = means >= self.level
+        smallest = np.where(reached, positions, np.inf).argmin(axis=-1)  # 0 where it is nowhere reached
+        some = reached.any(axis=-1)
+        needed = np.where(some, positions[smallest], np.nan)
+        behind = np.where(some, np.take_along_axis(cells, smallest[..., None], axis=-1)[..., 0], -1)
         series = []
-        for index in product(*map(range, means.shape[:-2])):
+        for index in product(*map(range, needed.shape[:-1])):
             label = ", ".join(table.axis(name).labels[i] for name, i in zip(self.split(), index, strict=True))
-            first = np.array([_first_reached(positions, line, self.level) for line in means[index]])
-            numbers = over.numbers()
-            series.append(
-                Series(label, over.labels, tuple(numbers) if numbers else None, first, first, first, counts[index].sum(axis=-1))
-            )
+            runs, line = counts[index].sum(axis=-1), needed[index]
+            series.append(_along(over, label, line, line, line, counts=runs, cells=behind[index]))
         drawing = self._drawing(table, f"{self.x} for {self.level:g}", series=tuple(series))
         return Drawing(self, drawing.title, self.over, drawing.y_title, drawing.series)
 
@@ -236,16 +273,16 @@ class SortedGroups(View):
     groups: int = param("integer", 5, low=2, high=100, help="number of groups")
 
     def draw(self, table: ResultTable) -> Drawing:
-        axis = table.axis(self.x)
-        numbers = axis.numbers()
+        axis, names = table.axis(self.x), (*self.split(), self.x)
+        values, numbers = table.arranged(self.measure, names), table.arranged_cells(names)
         lines = []
-        for label, points in self._lines(table):
-            means = np.array([_group_means(p, self.groups) for p in points])
+        for (label, points, _), index in zip(self._lines(table), np.ndindex(values.shape[:-2]), strict=True):
+            found = [_groups(v, n, self.groups) for v, n in zip(values[index], numbers[index], strict=True)]
             counts = np.array([len(p) for p in points])
             for g in range(self.groups):
                 name = f"{label}, group {g + 1}" if label else f"group {g + 1}"
-                column = means[:, g]
-                lines.append(Series(name, axis.labels, tuple(numbers) if numbers else None, column, column, column, counts))
+                mean, cells = np.array([means[g] for means, _ in found]), np.array([runs[g] for _, runs in found])
+                lines.append(_along(axis, name, mean, mean, mean, counts=counts, cells=cells))
         return self._drawing(table, table.title_of(self.measure), series=tuple(lines))
 
 
@@ -254,27 +291,28 @@ class SortedGroups(View):
 class HeatMap(View):
     """A colour over two axes: the mean of the repetitions, or their median."""
 
-    name, title = "heat_map", "Runs of each field summed up as one colour"
+    name, title = "heat_map", "Mean or median of the runs of each field"
 
     statistic: str = param("choice", "mean", choices=("mean", "median"), help="how repetitions are summed up")
+
+    @property
+    def caption(self) -> str:
+        return f"{self.statistic.capitalize()} of the runs of each field"
 
     def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
         super().check(axes, measures)
         if len(self.split()) != 1:
-            raise InvalidInput("views", "a heat map needs a second axis: name it with `by`")
+            raise InvalidInput("views", "a heat map needs a second axis: name it with `by`", whole=True)
 
     def draw(self, table: ResultTable) -> Drawing:
         names = (*self.split(), self.x)
         values = table.arranged(self.measure, names)
-        numbers = table.arranged_cells(names)
         counts = (~np.isnan(values)).sum(axis=-1)
         middle = np.full(counts.shape, np.nan)
         some = counts > 0
         middle[some] = (np.nanmedian if self.statistic == "median" else np.nanmean)(values[some], axis=-1)
-        filled = np.where(np.isnan(values), np.inf, values if table.better(self.measure) == "low" else -values)
-        cells = np.take_along_axis(numbers, filled.argmin(axis=-1)[..., None], axis=-1)[..., 0]
         y_axis, x_axis = (table.axis(n) for n in names)
-        grid = Grid(x_axis.labels, y_axis.labels, middle, counts, np.where(some, cells, -1))
+        grid = Grid(x_axis.labels, y_axis.labels, middle, counts, table.representatives(self.measure, names))
         return self._drawing(table, self.split()[0], grid=grid)
 
 
@@ -303,14 +341,12 @@ class Stability(View):
         errors = table.arranged(self.measure, (*self.split(), self.x))
         cells = table.arranged_cells((*self.split(), self.x))
         axis, found = table.axis(self.x), []
-        numbers = axis.numbers()
-        for number, (label, points) in enumerate(self._lines(table)):
+        for number, (label, points, best) in enumerate(self._lines(table)):
             at = np.unravel_index(number, errors.shape[: len(self.split())]) if self.split() else ()
             pairs = [self._agreements(table, errors[(*at, i)], cells[(*at, i)]) for i in range(len(points))]
             summary = [(p.mean(), p.min(), p.max()) if len(p) else (np.nan,) * 3 for p in pairs]
-            middle, low, high = (np.array(c, dtype=float) for c in zip(*summary, strict=True))
-            counts = np.array([len(p) for p in points])
-            found.append(Series(label, axis.labels, tuple(numbers) if numbers else None, middle, low, high, counts))
+            band = (np.array(c, dtype=float) for c in zip(*summary, strict=True))
+            found.append(_along(axis, label, *band, counts=np.array([len(p) for p in points]), cells=best))
         return replace(self._drawing(table, self.title, series=tuple(found)), title=self.title)
 
     @staticmethod
@@ -329,48 +365,13 @@ def near_best(errors: Array) -> Array:
     return errors <= max((1 + SIMILAR) * best, best + CLOSE)
 
 
-def wilson(values: Array) -> tuple[float, float, float]:
-    """The share of ones, and Wilson's interval for it."""
-    if not len(values):
-        return np.nan, np.nan, np.nan
-    from scipy.stats import binomtest  # half a second to import, and only rates need it
-
-    successes = round(float(values.sum()))
-    interval = binomtest(successes, len(values)).proportion_ci(CONFIDENCE, "wilson")
-    return successes / len(values), float(interval.low), float(interval.high)
-
-
-def quartiles(values: Array) -> tuple[float, float, float]:
-    if not len(values):
-        return np.nan, np.nan, np.nan
-    low, middle, high = np.percentile(values, (25, 50, 75))
-    return float(middle), float(low), float(high)
-
-
-def deviation(values: Array) -> tuple[float, float, float]:
-    """Mean ± standard deviation."""
-    if not len(values):
-        return np.nan, np.nan, np.nan
-    mean, spread = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    return mean, mean - spread, mean + spread
-
-
-def standard_error(values: Array) -> tuple[float, float, float]:
-    """Mean ± its standard error."""
-    mean, low, high = deviation(values)
-    half = (high - low) / 2 / np.sqrt(max(1, len(values)))
-    return mean, mean - half, mean + half
-
-
-def _first_reached(positions: Array, means: Array, level: float) -> float:
-    reached = positions[means >= level]
-    return float(reached.min()) if len(reached) else float("nan")
-
-
-def _group_means(values: Array, groups: int) -> Array:
-    if len(values) < groups:
-        return np.full(groups, np.nan)
-    return np.array([part.mean() for part in np.array_split(np.sort(values), groups)])
+def _groups(values: Array, cells: Array, groups: int) -> tuple[Array, Array]:
+    """The means of sorted values in groups of equal size, and the run in the middle of each; −1 where there are too few."""
+    known = np.flatnonzero(~np.isnan(values))
+    if len(known) < groups:
+        return np.full(groups, np.nan), np.full(groups, -1)
+    parts = np.array_split(known[np.argsort(values[known], kind="stable")], groups)
+    return np.array([values[part].mean() for part in parts]), np.array([cells[part[len(part) // 2]] for part in parts])
 
 
 def _plain(value: float) -> float | None:

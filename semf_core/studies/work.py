@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from semf_core.datasets import Dataset, DatasetSource
-from semf_core.runs.caches import Recent
+from semf_core.runs.caches import Cache
 from semf_core.runs.home import default_home
 from semf_core.runs.uploads import load_source
-from semf_core.runs.worker import ServerGone, in_words
+from semf_core.runs.worker import ServerGone, error_message
 from semf_core.studies.keeping import packed
 from semf_core.studies.measures import Outcome, measured, measures_from_form
-from semf_core.studies.store import Finished
+from semf_core.studies.progress import Finished
 from semf_core.studies.trials import Trial
 
 Order = dict[str, Any]
 """{"cell": number, "trial": …, "measures": […], "keep": […]}"""
-DATASETS: Recent[DatasetSource, Dataset] = Recent(4)
+DATASETS: Cache[DatasetSource, Dataset] = Cache()
 
 
 def order_of(number: int, trial: Trial, measures: Sequence[Any], keep: Sequence[str]) -> Order:
@@ -40,7 +40,7 @@ def carry_out(
     except ServerGone:
         raise
     except Exception as error:  # a cell that breaks must not take the others with it
-        return Finished(order["cell"], seconds=time.perf_counter() - began, error=in_words(error))
+        return Finished(order["cell"], seconds=time.perf_counter() - began, error=error_message(error))
     return Finished(order["cell"], values, time.perf_counter() - began, kept=kept)
 
 

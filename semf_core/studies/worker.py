@@ -10,21 +10,24 @@ import os
 import signal
 import sys
 
+from semf_core.common.server_limits import server_limits
+from semf_core.common.threads import blas_threads
+from semf_core.limited.rlimits import limit_memory
 from semf_core.runs.worker import Channel, ServerGone
 from semf_core.studies.work import carry_out
-from semf_core.threads import blas_threads
 
 
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that reads the results
     channel = Channel(os.dup(0), os.dup(1))
     os.dup2(2, 1)  # whatever a library prints must not get between the reports
+    limit_memory(server_limits().run_mb)
     with blas_threads(1):
         try:
             channel.report("ready")
             while True:
                 order = channel.next()
-                finished = carry_out(order, channel.pending)
+                finished = carry_out(order, channel.look)
                 channel.report("cell", **dataclasses.asdict(finished))
         except ServerGone:
             return 0

@@ -31,7 +31,7 @@ def pinned(page):
 def test_an_empty_page_offers_ways_to_begin(service):
     page = open_page("compare")
     assert not errors(page) and pinned(page) == []
-    assert page.button(key="ready-swimmer").label == "Compare 11 models"
+    assert page.button(key="ready-swimmer").label == "Compare 14 models"
     assert page.button(key="compare.start").disabled
 
 
@@ -42,13 +42,13 @@ def test_algorithms_are_started_on_the_current_data_and_scored(service):
     assert any("negative entries" in w.value for w in page.warning), "the data has negative entries, and it is said"
     (run_id,) = pinned(page)
     limits = wait_for_state(service, run_id, "finished").spec.limits
-    assert limits == Limits(max_iter=5), "no kicks and no polish, which are the current model's"
+    assert limits == Limits(max_iter=5, common_start=True), "no kicks and no polish, which are the current model's"
     page.button(key="compare.model").click().run()
     assert len(pinned(page)) == 2 and set(pinned(page)) == set(page.session_state[session.RUNS])
     wait_for_state(service, pinned(page)[1], "finished")
     page.run()
     table = page.dataframe[0].value
-    assert list(table["Algorithm"]) == ["K-SVD", "SeMF (ADMM)"] and (table["Error"] < 1).all()
+    assert list(table["Algorithm"]) == ["K-SVD", "SeMF"] and (table["Error"] < 1).all()
     assert page.query_params["pin"] == ",".join(pinned(page))
 
 
@@ -92,7 +92,7 @@ def test_runs_of_different_data_are_shown_in_either_order(service, truth_first):
         wait_for_state(service, run_id, "finished")
     reply = compare_feed.answer(ids, [], "light")
     assert len(reply["truth"]["tiles"]) == 17 and all(run["montage"]["url"] for run in reply["runs"])
-    assert len(comparing.shown(ids, "iterations").montages) == 3
+    assert len(compare_feed.reader().shown(ids, "iterations").montages) == 3
 
 
 def test_a_run_and_its_snapshot_are_told_apart(service):
@@ -101,7 +101,7 @@ def test_a_run_and_its_snapshot_are_told_apart(service):
     ids = [handle.id, service.save(handle.id).id]
     named = ["tiny", "tiny (snapshot)"]
     assert [run["title"] for run in compare_feed.answer(ids, [], "light")["runs"]] == named
-    figure = comparing.shown(ids, "iterations")
+    figure = compare_feed.reader().shown(ids, "iterations")
     assert [c.title for c in figure.curves] == [r.title for r in compare_feed.reader().scores(ids)] == named
     assert compare_feed.answer(ids[1:], [], "light")["runs"][0]["title"] == "tiny", "alone it needs no remark"
 
@@ -113,7 +113,7 @@ def test_the_floor_is_drawn_only_where_all_have_one_rank(service):
         wait_for(lambda run_id=run_id: service.floor(run_id) is not None)
     for chosen, there in ((ids[:2], True), (ids, False)):
         assert (compare_feed.answer(chosen, [], "light")["floor"] is not None) is there
-        assert (comparing.shown(chosen, "iterations").floor is not None) is there
+        assert (compare_feed.reader().shown(chosen, "iterations").floor is not None) is there
 
 
 def test_the_feed_sends_only_what_changed(service):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import io
+import shutil
 import time
 import zipfile
 from types import SimpleNamespace
@@ -11,26 +13,32 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.io import savemat
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from pages.ui import choosing, places, session
-from semf_core.datasets import DATASETS, Swimmer
+from pages.ui import choosing, places, preparing, proposing, session, uploading
+from semf_core.datasets import DATASETS, Axis, Digits, Swimmer
 from semf_core.model import preset, preset_names
-from semf_core.service import Service
-from tests.app.widgets import errors, open_page, spec_of
+from semf_core.runs.caches import Cache
+from semf_core.sets import Nonnegative
+from semf_core.solvers import Limits
+from tests.app.widgets import errors, open_page, open_panel, spec_of
+from tests.helpers import present
 
 BUILT_IN = [cls for cls in DATASETS if cls.name not in choosing.HIDDEN]
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    """Uploads go to a folder of the test's own, and leaving for the model is noted."""
-    monkeypatch.setenv("SEMF_HOME", str(tmp_path / "home"))
-    service = Service(tmp_path / "home", max_running=1)
+def home(service, monkeypatch):
+    """Uploads go to a folder of the test's own, and leaving for the workbench is noted."""
+    monkeypatch.setenv("SEMF_HOME", str(service.home))
     gone = []
-    monkeypatch.setattr(choosing, "get_service", lambda: service)
     monkeypatch.setattr(places, "go", lambda name, **query: gone.append(name))
-    yield gone
-    service.close()
+
+    def started(page):
+        strip = service.strips.get(page.session_state[session.STRIP])
+        return service.status(strip.current).spec
+
+    return SimpleNamespace(gone=gone, started=started)
 
 
 def npy(array) -> bytes:
@@ -93,14 +101,25 @@ def test_files_of_the_server_are_not_offered():
     assert len(page.selectbox(key="data.set").options) == len(BUILT_IN)
 
 
-def test_parameters_make_the_data_and_taking_it_keeps_the_model(home):
+def test_parameters_make_the_data_and_changing_them_keeps_the_model(home):
     page = open_page("data")
     page.number_input(key="data.swimmer.noise").set_value(0.25).run()
     assert spec_of(page).dataset == Swimmer()
     page.button(key="data.use").click().run()
-    assert home == ["model"]
-    assert spec_of(page).dataset == Swimmer(noise=0.25)
-    assert spec_of(page).y == preset(preset_names()[0]).y
+    assert home.gone == ["workbench"]
+    assert home.started(page).dataset == Swimmer(noise=0.25)
+    assert home.started(page).y == preset(preset_names()[0]).y
+
+
+def test_other_data_gets_a_model_of_its_own(home):
+    page = open_page("data")
+    page.selectbox(key="data.set").set_value("digits").run()
+    page.button(key="data.use").click().run()
+    model = home.started(page)
+    assert model.dataset == Digits() and model.x == model.y == (Nonnegative(),) and model.limits == Limits(max_iter=1000)
+    source, why = page.session_state[proposing.WHY]
+    assert source == Digits() and "nonnegative" in why and f"rank {model.rank}" in why
+    assert page.session_state[proposing.KEPT] == preset(preset_names()[0])
 
 
 def test_impossible_parameters_are_refused_and_the_data_stays():
@@ -144,26 +163,27 @@ def test_a_good_file_is_shown_and_can_be_used(name, home):
     assert len(pictures(page)) == 1
     page.button(key="data.use").click().run()
     assert not errors(page)
-    assert home == ["model"]
-    assert spec_of(page).dataset.name == "upload"
-    assert spec_of(page).dataset.load().shape == shape
+    assert home.gone == ["workbench"]
+    assert home.started(page).dataset.name == "upload"
+    assert home.started(page).dataset.load().shape == shape
 
 
 def test_several_pictures_are_one_matrix(home):
     page = upload(("a.png", picture(value=1)), ("b.png", picture(value=2)), ("c.png", picture(value=3)))
     assert not errors(page)
     page.button(key="data.use").click().run()
-    assert spec_of(page).dataset.load().image_shape == (4, 5)
+    assert home.started(page).dataset.load().image_shape == (4, 5)
 
 
 def test_orientation_scaling_and_image_shape_are_chosen(home):
     page = upload(("rows.csv", b"0,1,2,3\n4,5,6,8\n"))
     page.segmented_control(key="data.reading.orientation").set_value("rows").run()
-    page.segmented_control(key="data.reading.scaling").set_value("max").run()
     page.selectbox(key=choosing.SHAPE).set_value("2 × 2").run()
     assert "2 × 2 pixels" in pictures(page)[0]
+    page.selectbox(key=preparing.ADD).set_value("normalise").run()
+    page.segmented_control(key="data.step.0.norm").set_value("max").run()
     page.button(key="data.use").click().run()
-    data = spec_of(page).dataset.load()
+    data = home.started(page).dataset.load()
     assert data.shape == (4, 2)
     assert data.image_shape == (2, 2)
     assert data.data.max() == 1
@@ -180,29 +200,29 @@ def test_an_image_shape_that_does_not_fit_is_refused(home):
 
 def test_the_member_of_a_file_with_several_matrices_is_asked_for(home):
     page = upload(("two.npz", npz(A=np.ones((2, 3)), B=np.ones((4, 5)))))
-    assert any("name one of A, B" in e for e in errors(page))
-    page.text_input(key="data.reading.member").set_value("B").run()
+    assert not errors(page) and page.selectbox(key="data.reading.member").options == ["A (2 × 3)", "B (4 × 5)"]
+    page.selectbox(key="data.reading.member").set_value("A").run()
     assert not errors(page)
     page.button(key="data.use").click().run()
-    assert spec_of(page).dataset.load().shape == (4, 5)
+    assert home.started(page).dataset.load().shape == (2, 3) and home.started(page).dataset.member == "A"
 
 
 def test_a_known_truth_is_mentioned(home):
     truth = Swimmer().load()
     groups = np.zeros(17, int)
-    for t, group in enumerate(truth.groups):
+    for t, group in enumerate(present(truth.groups)):
         groups[list(group)] = t
     page = upload(("swimmer.npz", npz(data=truth.data, parts=truth.parts, groups=groups, image_shape=np.array([32, 32]))))
     assert any("17 parts in 5 groups" in i.value for i in page.info)
     page.button(key="data.use").click().run()
-    assert spec_of(page).dataset.load().groups == truth.groups
+    assert home.started(page).dataset.load().groups == truth.groups
 
 
 BAD = {
     "empty.csv": b"",
     "words.csv": b"name,colour\nred,blue\n",
     "pickle.npy": npy(np.array([{"a": 1}], dtype=object)),
-    "cube.npy": npy(np.zeros((2, 3, 4))),
+    "cube.npy": npy(np.zeros((2, 3, 4, 5))),
     "infinite.npy": npy(np.full((2, 2), np.inf)),
     "objects.mat": mat(a={"b": np.ones(3)}),
     "bomb.zip": zipped(a_png=b"\0" * 300_000_000),
@@ -210,6 +230,7 @@ BAD = {
     "broken.zip": zipped(a_png=picture())[:-30],
     "wrong.npy": b"this is no array",
     "nothing.zip": zipped(a_txt=b"hello"),
+    "book.xlsx": zipped(workbook_xml=b"<x/>"),
 }
 
 
@@ -223,14 +244,14 @@ def test_a_bad_file_is_refused_in_a_sentence_and_the_data_stays(name, home):
     assert sentence.endswith(".")
     assert spec_of(page) == preset(preset_names()[0])
     assert not pictures(page)
-    assert home == []
+    assert home.gone == []
 
 
 def test_a_refused_file_does_not_join_the_next(home, monkeypatch):
     page = upload(("words.csv", BAD["words.csv"]))
     (refused,) = page.session_state[choosing.REFUSED]
     old, new = SimpleNamespace(file_id=refused, name="words.csv"), SimpleNamespace(file_id="new", name="table.csv")
-    said = []
+    said: list = []
     monkeypatch.setattr(choosing.st, "session_state", {choosing.REFUSED: frozenset({refused})})
     monkeypatch.setattr(choosing.params, "note", said.append)
     assert choosing._without_refused([old, new]) == [new]
@@ -240,17 +261,104 @@ def test_a_refused_file_does_not_join_the_next(home, monkeypatch):
 
 def test_files_that_do_not_go_together_are_refused(home):
     page = upload(("a.csv", b"1,2\n"), ("b.png", picture()))
-    assert any("must all be pictures" in e for e in errors(page))
+    assert any("must be pictures" in e for e in errors(page))
 
 
-def test_data_that_is_gone_is_said_so_on_the_model_page(home, tmp_path):
+def test_data_that_is_gone_is_said_so_in_the_panel(home, service):
     page = upload(("array.npy", npy(np.arange(12.0).reshape(3, 4))))
     page.button(key="data.use").click().run()
-    model = open_page("model", spec_of(page))
-    assert not any("no longer" in e for e in errors(model))
-    for file in (tmp_path / "home" / "data").rglob("*"):
-        if file.is_file():
-            file.unlink()
-    session._load.clear()
-    model = open_page("model", spec_of(page))
-    assert any("no longer on this server" in e for e in errors(model))
+    model = home.started(page)
+    assert not any("no longer" in e for e in errors(open_panel(model)))
+    shutil.rmtree(service.home / "data")
+    service.datasets._loaded = Cache()
+    assert any("no longer on this server" in e for e in errors(open_panel(model)))
+
+
+def test_a_file_stays_where_its_data_cannot_be_run(home, service, monkeypatch):
+    page = upload(("array.npy", npy(np.arange(12.0).reshape(3, 4))))
+    monkeypatch.setenv("SEMF_MAX_WAITING", "0")
+    page.button(key="data.use").click().run()
+    assert any("waiting" in e for e in errors(page)) and home.gone == []
+    monkeypatch.delenv("SEMF_MAX_WAITING")
+    page.button(key="data.use").click().run()
+    assert not errors(page) and home.gone == ["workbench"]
+    assert home.started(page).dataset.load().shape == (3, 4)
+
+
+def test_a_file_leaves_memory_and_disk_when_it_is_not_needed(home, service, monkeypatch):
+    held, add_file = {}, MemoryUploadedFileManager.add_file
+
+    def watched(self, session_id, file):
+        held[file.name] = len(file.data)
+        add_file(self, session_id, file)
+
+    monkeypatch.setattr(MemoryUploadedFileManager, "add_file", watched)
+    page = upload(("array.npy", npy(np.arange(12.0).reshape(3, 4))))
+    assert held == {"array.npy": 0}, "Streamlit has the name and no bytes"
+    assert [len(file.getbuffer()) for file in page.session_state["data.files"]] == [0], "nor has the widget's value"
+    incoming, data = service.home / "incoming", service.home / "data"
+    assert len(list(incoming.rglob("*"))) == 2 and len(list(data.iterdir())) == 1
+    page.segmented_control(key="data.reading.orientation").set_value("rows").run()
+    assert not errors(page) and len(list(data.iterdir())) == 1, "read again from disk, and only the last reading stays"
+    page.file_uploader(key="data.files").set_value([]).run()
+    assert not list(incoming.iterdir()) and not list(data.iterdir())
+    page = upload(("array.npy", npy(np.arange(12.0).reshape(3, 4))))
+    page.button(key="data.use").click().run()
+    assert not list(incoming.iterdir()) and len(list(data.iterdir())) == 1
+    page = upload(("array.npy", npy(np.arange(12.0).reshape(3, 4))))
+    del page.session_state[uploading.BASKET]
+    gc.collect()
+    assert not list(incoming.iterdir()) and len(list(data.iterdir())) == 1, "they go with the session"
+
+
+SPECTRA = b"wavelength (nm),s1,s2\n" + b"\n".join(b"%d,%d,%d" % (400 + i, i * i % 7, i % 3) for i in range(12))
+
+
+def test_what_was_judged_is_asked_and_can_be_said_otherwise(home):
+    page = upload(("spectra.csv", SPECTRA))
+    said = " ".join(m.value for m in page.markdown).replace("\\:", ":")
+    assert "12 rows × 2 columns, with an axis in the first column: samples are columns?" in said
+    assert "Rows: wavelength (nm): 400, 401, …, 411. Samples: s1, s2." in said
+    page.selectbox(key="data.reading.index").set_value("data").run()
+    assert not errors(page) and any("**12 × 3**" in m.value for m in page.markdown)
+
+
+def test_dates_in_the_first_line_may_be_names(home):
+    days = [f"2024-01-{j + 1:02}" for j in range(9)]
+    lines = [f"s{i}," + ",".join(str((i * j) % 7) for j in range(9)) for i in range(4)]
+    page = upload(("days.csv", "\n".join([",".join(["place", *days]), *lines]).encode()))
+    assert page.selectbox(key="data.reading.header").value == "axis"
+    page.selectbox(key="data.reading.header").set_value("names").run()
+    assert not errors(page)
+    page.button(key="data.use").click().run()
+    used = home.started(page).dataset
+    assert used.header == "names" and used.load().axes.columns == Axis(names=tuple(days))
+
+
+def test_preparation_is_refused_in_words_taken_back_and_part_of_the_model(home):
+    page = upload(("spectra.csv", SPECTRA))
+    page.selectbox(key=preparing.ADD).set_value("crop-picture").run()
+    assert any("neither the samples are pictures" in e for e in errors(page))
+    page.button(key="data.step.0.remove").click().run()
+    page.selectbox(key=preparing.ADD).set_value("crop").run()
+    page.number_input(key="data.step.0.last").set_value(405.0).run()
+    assert not errors(page)
+    page.button(key="data.use").click().run()
+    used = home.started(page).dataset
+    assert used.prepare == "crop:last=405.0" and used.file == "spectra.csv" and used.index == "axis"
+    assert used.load().shape == (6, 2) and home.started(page).dataset.load().axes.columns.names == ("s1", "s2")
+
+
+def test_earlier_uploads_are_listed_with_their_steps(home, service):
+    page = upload(("spectra.csv", SPECTRA))
+    page.selectbox(key=preparing.ADD).set_value("log1p").run()
+    page.button(key="data.use").click().run()
+    later = open_page("data")
+    later.session_state[session.STRIPS] = dict(page.session_state[session.STRIPS])
+    later.segmented_control(key="data.way").set_value("earlier").run()
+    (option,) = later.selectbox(key="data.earlier").options
+    assert option.startswith("spectra.csv: 12 × 2, used in")
+    assert any("log(1 + x)" in e.label for e in later.expander)
+    later.button(key="data.step.0.remove").click().run()
+    later.button(key="data.use").click().run()
+    assert home.started(later).dataset.prepare == "" and not errors(later)

@@ -24,7 +24,7 @@ def test_home_shows_the_demo_and_the_presets_of_a_family(service):
     page = AppTest.from_file(MAIN, default_timeout=60).run()
     assert not page.exception and not page.error
     seen = [shown(page)]
-    assert all(preset(name).solver.name == "semf" for name in seen[0])
+    assert all(preset(name).solver.takes_sets for name in seen[0])
     pills = page.button_group(key="preset-family")
     for family in pills.options[1:]:
         page.button_group(key="preset-family").set_value(family).run()
@@ -44,9 +44,9 @@ def test_a_card_starts_a_run_of_ones_own_and_opens_it(service):
     page = AppTest.from_file(MAIN, default_timeout=60).run()
     page.button(key="preset-dictionary").click().run()
     assert not page.exception and not page.error
-    (run_id,) = page.session_state[session.RUNS]
+    ((strip_id, key),) = page.session_state[session.STRIPS].items()
     assert page.title[0].value == preset("dictionary").title
-    assert service.status(run_id).owner_ok(page.session_state[session.RUNS][run_id])
+    assert service.status(service.strips.get(strip_id).current).owner_ok(key)
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import compare_feed, feed, session
+from pages.ui import compare_feed, feed, session, strip_feed
 from pages.ui.places import PAGES
 from pages.ui.words import READ_ONLY
 from semf_core import service as service_module
@@ -19,12 +19,13 @@ from semf_core.runs.uploads import UNNAMED
 from semf_core.service import Service
 from semf_core.sets import Nonnegative
 from semf_core.snapshots.content import Content
+from semf_core.snapshots.from_run import Story, from_run
 from semf_core.snapshots.gallery import PAGE
-from semf_core.snapshots.gathering import Story, gather
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from semf_core.solvers import Limits
-from tests.app.test_run import wait_for
+from tests.app.runs import wait_for
+from tests.snapshots.conftest import with_variants
 
 SPEC = ModelSpec(Swimmer(), 5, (Nonnegative(),), (Nonnegative(),), limits=Limits(max_iter=4, tol=0), title="Five parts")
 HOSTILE = "<script>alert(1)</script> **bold** ![x](http://x)"
@@ -42,7 +43,7 @@ def new_reader():
 def content(tmp_path_factory) -> Content:
     folder = RunFolder(tmp_path_factory.mktemp("run"))
     dataset = record(SPEC, folder).dataset
-    return gather(folder, dataset, Label("Five parts", "swimmer, small", "A note"), Story(1.7e9))
+    return from_run(folder, dataset, Label("Five parts", "swimmer, small", "A note"), Story(1.7e9))
 
 
 def add(service, content, published=False, **label):
@@ -128,6 +129,30 @@ def test_open_rename_duplicate_delete_undo(service, content):
     assert not page.exception and not page.error
 
 
+def test_a_whole_strip_is_looked_at_variant_by_variant_and_restored(service, content):
+    handle = add(service, with_variants(content))
+    page = open_page([handle])
+    assert "3 variants" in texts(page)
+    page = open_page(snapshot=handle.id)
+    told = strip_feed.answer(handle.id, (), "light")
+    assert [card["name"] for card in told["cards"]] == ["first", "k = 8", "last"] and told["current"] == handle.id
+    assert all(card["thumb"] and card["error"] for card in told["cards"])
+    other = strip_feed.answer(handle.id, (), "light", f"{handle.id}.2")
+    assert (other["current"], other["before"]) == (f"{handle.id}.2", handle.id) and other["line"]
+    assert feed.answer(service, f"{handle.id}.0", feed.Ask())["picture"]["basis"]
+    for number, shown in (("1", f"{handle.id}.0"), ("2", handle.id), ("9", handle.id), ("x", handle.id)):
+        page = open_page(snapshot=handle.id, variant=number)
+        page.button(key="snapshot-continue").click().run()
+        (run_id,) = page.session_state[session.RUNS]
+        assert service.status(run_id).title.startswith(service.status(shown).title)
+    page = open_page(snapshot=handle.id)
+    page.button(key="snapshot-continue-strip").click().run()
+    ((strip_id, key),) = page.session_state[session.STRIPS].items()
+    strip = service.strips.get(strip_id)
+    assert strip.owner_ok(key) and [v.name for v in strip.shown] == ["first", "k = 8", "last"]
+    assert all(service.status(v.run).state == "finished" for v in strip.shown)
+
+
 def test_a_link_opens_it_read_only_and_a_run_goes_on_from_it(service, content):
     handle = add(service, content)
     page = open_page(snapshot=handle.id)
@@ -138,12 +163,11 @@ def test_a_link_opens_it_read_only_and_a_run_goes_on_from_it(service, content):
     assert service.status(run_id).state == "paused" and not service.status(run_id).is_snapshot
 
 
-def test_the_control_link_gives_the_key_and_leaves_the_address(service, content):
+def test_a_key_in_a_query_is_taken_out_and_does_not_count(service, content):
     handle = add(service, content)
     page = open_page(snapshot=handle.id, key=handle.key)
-    assert "key" not in page.query_params and "Delete" in labels(page)
-    page = open_page(snapshot=handle.id, key="x" * 22)
-    assert "does not fit" in page.warning[0].value and "Delete" not in labels(page)
+    assert "key" not in page.query_params and "Delete" not in labels(page) and "#key=" in page.warning[0].value
+    assert "Delete" in labels(open_page([handle], snapshot=handle.id))
 
 
 @pytest.mark.parametrize("bad", ["nonsense", "A" * 22, "../x"])
@@ -168,10 +192,13 @@ def test_publishing(service, content):
     assert service.gallery.card(handle.id).published and "Five parts" in texts(open_page())
 
 
-def test_saving_on_the_run_page(service):
+def test_saving_on_the_workbench(service):
     handle = service.start(replace(SPEC, limits=Limits(max_iter=3, tol=0)))
     wait_for(service, handle.id, "finished")
-    page = open_page(page="run", run=handle.id)
+    page = open_page(page="workbench", run=handle.id)
+    page.text_input(key=f"save.{handle.id}.title").set_value("x" * 300)
+    next(b for b in page.button if b.label == "Save snapshot").click().run()
+    assert "shorten" in page.error[0].value
     page.text_input(key=f"save.{handle.id}.title").set_value("Saved by hand")
     page.text_input(key=f"save.{handle.id}.tags").set_value("a, b")
     page.checkbox(key="save.data").set_value(True)
@@ -179,10 +206,9 @@ def test_saving_on_the_run_page(service):
     ((snapshot_id, key),) = page.session_state[session.SNAPSHOTS].items()
     card = service.gallery.card(snapshot_id)
     assert card.owner_ok(key) and card.label == Label("Saved by hand", "a, b") and card.holds_data
-    assert "saved as a snapshot" in texts(page) and "Open the snapshot" in labels(page)
-    page.text_input(key=f"save.{handle.id}.title").set_value("x" * 300)
-    next(b for b in page.button if b.label == "Save snapshot").click().run()
-    assert "shorten" in page.error[0].value
+    assert "Saved as a snapshot" in texts(page) and "Open the snapshot" in labels(page)
+    assert "Save snapshot" not in labels(page), "one save, one confirmation"
+    assert any(f"snapshots?snapshot={snapshot_id}" in c.value for c in page.code)
 
 
 def test_a_server_for_showing_results(service, content, monkeypatch):
@@ -200,12 +226,13 @@ def test_a_server_for_showing_results(service, content, monkeypatch):
         assert "Five parts" in texts(open_page())
         shown = open_page([handle], snapshot=handle.id)
         assert shown.metric and labels(shown).isdisjoint({"Continue from here", "Duplicate", "Delete", "Keep"})
-        page = AppTest.from_file(str(PAGES / "run.py"), default_timeout=60)
-        page.query_params["run"], page.query_params["key"] = run.id, run.key
+        page = AppTest.from_file(str(PAGES / "workbench.py"), default_timeout=60)
+        page.query_params["run"], page.session_state[session.RUNS] = run.id, {run.id: run.key}
         page.run()
-        assert not page.exception and page.metric and labels(page).isdisjoint({"Play", "Fork", "Reset", "Save snapshot"})
-        model = open_page(page="model")
-        assert model.button(key="run").disabled
+        assert not page.exception and page.metric and labels(page).isdisjoint({"Make changes on a copy", "Save snapshot"})
+        assert not page.number_input
+        empty = open_page(page="workbench")
+        assert empty.title[0].value == "Workbench" and "this server starts none" in texts(empty)
         compare_feed.reader.cache_clear()
         compare = open_page(page="compare", pin=handle.id)
         assert compare.dataframe and compare.button(key="compare.model").disabled
@@ -217,7 +244,8 @@ def test_the_live_view_is_fed_from_a_snapshot(service, content):
     handle = add(service, content)
     reply = feed.answer(service, handle.id, feed.Ask())
     assert json.dumps(reply) and not reply["live"] and reply["since"] == 4
-    assert reply["keyframes"] == [0, 1, 2, 3, 4] and reply["picture"]["samples"]["chosen"]
+    shown = reply["picture"]["samples"]
+    assert reply["keyframes"] == [0, 1, 2, 3, 4] and shown["labels"] == [str(s + 1) for s in shown["chosen"]]
     early = feed.answer(service, handle.id, feed.Ask(at=2))
     assert early["picture"]["iteration"] == 2
 
@@ -231,3 +259,20 @@ def test_without_its_data_a_snapshot_shows_its_parts(service, content):
     assert "without samples" in page.info[0].value
     page.button(key="snapshot-continue").click().run()
     assert "holds its data" in page.warning[0].value
+
+
+def test_publishing_needs_the_operators_code_in_public(service, content, monkeypatch):
+    handle = add(service, content)
+    monkeypatch.setenv("SEMF_PUBLIC", "1")
+    page = open_page([handle], snapshot=handle.id)
+    assert not page.toggle and "Nobody publishes" in texts(page)
+    monkeypatch.setenv("SEMF_PUBLISH_KEY", "twelve or more")
+    for code, published in (("guess", False), ("twelve or more", True)):
+        page = open_page([handle], snapshot=handle.id)
+        field = next(field for field in page.text_input if field.label == "Publishing code")
+        field.set_value(code)
+        next(b for b in page.button if b.label == "Show it in everybody's gallery").click().run()
+        assert service.gallery.card(handle.id).published is published and not page.exception
+        assert published or "ask for it" in page.warning[0].value
+    next(b for b in page.button if b.label.startswith("Take it out")).click().run()
+    assert not service.gallery.card(handle.id).published

@@ -6,29 +6,45 @@ import re
 
 import pytest
 
-from pages.ui.words import sentence, symbol
-from semf_core.parameters import InvalidInput, params_of
+from pages.ui.words import sentence, symbol, told
+from semf_core.common.parameters import InvalidInput, params_of
 from semf_core.sets import SETS
 
 SAID = {
-    ("run", "has an id that is not valid; open the whole link"): "The run has an id that is not valid; open the whole link.",
-    ("run", "there is no run with this id"): "There is no run with this id.",
-    ("key", "only the owner can do this"): "Only the owner can do this.",
+    ("run", "has an id that is not valid", "open the whole link"): "The run has an id that is not valid; open the whole link.",
     ("words.csv", "holds text but no numbers"): "words.csv holds text but no numbers.",
-    ("my own.npz", "its groups overlap"): "my own.npz: its groups overlap.",
     ("k", "must be at least 1, not 0"): "k must be at least 1, not 0.",
-    ("k", "at most 6 nonzeros fit"): "k: at most 6 nonzeros fit.",
     ("alpha0", "must be above 0"): "α₀ must be above 0.",
-    ("max_iter", "must be a whole number"): "Max iter must be a whole number.",
+    ("max_iter", "must be a whole number"): "Iterations must be a whole number.",
     ("spec", "is not valid JSON"): "The model is not valid JSON.",
-    ("dataset", "there is no 'nowhere'!"): "There is no 'nowhere'!",
-    ("box and nonnegative", "no entry is both"): "Box and nonnegative: no entry is both.",
 }  # fmt: skip
 
 
+CLAUSES = {
+    ("run", "there is no run with this id"): "There is no run with this id.",
+    ("key", "only the owner can do this"): "Only the owner can do this.",
+    ("my own.npz", "its groups overlap"): "my own.npz: its groups overlap.",
+    ("k", "at most 6 nonzeros fit", "lower it"): "k: at most 6 nonzeros fit; lower it.",
+    ("dataset", "there is no 'nowhere'!"): "There is no 'nowhere'!",
+    ("box and nonnegative", "no entry is both"): "Box and nonnegative: no entry is both.",
+}
+
+
 @pytest.mark.parametrize("refusal", SAID, ids=" ".join)
-def test_a_refusal_is_a_sentence(refusal):
+def test_a_problem_goes_on_after_the_name_of_its_field(refusal):
     assert sentence(InvalidInput(*refusal)) == SAID[refusal]
+
+
+@pytest.mark.parametrize("refusal", CLAUSES, ids=" ".join)
+def test_a_problem_that_is_a_clause_of_its_own(refusal):
+    assert sentence(InvalidInput(*refusal, whole=True)) == CLAUSES[refusal]
+
+
+def test_an_answer_over_http_has_the_parts_too():
+    refusal = InvalidInput("rank", "is 9, but there are only 4 samples", "lower it")
+    message = "Rank is 9, but there are only 4 samples; lower it."
+    told_rest = {"field": "rank", "problem": "is 9, but there are only 4 samples", "remedy": "lower it"}
+    assert told(refusal) == {"message": message} | told_rest
 
 
 def test_places_are_counted_from_one():

@@ -9,9 +9,9 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import session
+from semf_core.common.parameters import Param, params_of
+from semf_core.common.spelling import FIRST, spell
 from semf_core.model import ModelSpec
-from semf_core.parameters import Param, params_of
-from semf_core.spelling import FIRST, spell
 
 PAGES = Path(__file__).parents[2] / "pages"
 
@@ -23,6 +23,23 @@ def open_page(name: str, spec: ModelSpec | None = None) -> AppTest:
     page.run()
     assert not page.exception
     return page
+
+
+def open_panel(spec: ModelSpec | None = None, *boxes: str) -> AppTest:
+    """The panel alone, some of its boxes open: what is typed becomes a model, and nothing is run."""
+    page = AppTest.from_file(str(Path(__file__).with_name("panel_script.py")), default_timeout=60)
+    if spec is not None:
+        page.session_state[session.SPEC] = spec
+    for box in boxes:
+        page.session_state[box] = True
+    page.run()
+    assert not page.exception
+    return page
+
+
+def is_ready(page: AppTest) -> bool:
+    """Whether the panel's model could be run."""
+    return bool(page.session_state["ready"])
 
 
 def spec_of(page: AppTest) -> ModelSpec:
@@ -42,6 +59,8 @@ def type_in(page: AppTest, key: str, p: Param, value: Any) -> None:
         page.text_area(key=f"{key}.paste").set_value(rows)
     elif p.kind in {"integer", "number"}:
         page.number_input(key=key).set_value(value + FIRST if p.index else value)
+    elif p.kind == "boolean" and p.optional:
+        page.selectbox(key=key).set_value({None: "automatic", True: "on", False: "off"}[value])
     elif p.kind == "boolean":
         page.toggle(key=key).set_value(value)
     elif p.kind == "choice":

@@ -39,7 +39,7 @@ def test_runs_side_by_side_by_link(server, visit):
     assert page.evaluate("document.querySelector('.semf-compare .semf-plot').data.map(t => t.name)") == [groups.title, "Plain"]
     page.get_by_text("Keep the table and the figure").click()
     with page.expect_download() as got:
-        page.get_by_role("button", name="Figure (SVG)").click()
+        page.get_by_role("link", name="Figure (SVG)").click()
     assert got.value.suggested_filename == "comparison.svg"
     page.set_viewport_size({"width": 390, "height": 844})
     boxes = "[...document.querySelectorAll('.semf-card')].map(e => e.getBoundingClientRect())"

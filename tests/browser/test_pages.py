@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from semf_core.snapshots.label import Label
 from tests.browser.conftest import make_run, make_snapshot, make_study
 
-PAGES = {"": "Home", "data": "Data", "model": "Model", "run": "Run", "studies": "Studies", "snapshots": "Snapshots"}
+PAGES = {"": "Home", "data": "Data", "workbench": "Workbench", "studies": "Studies", "snapshots": "Snapshots"}
 
 
 def settled(page):
@@ -20,7 +20,7 @@ def settled(page):
 
 def test_cold_links_open_their_pages(fresh_server, visit):
     """The very first visit to a server is to a page deep inside; every link works in a browser that knows nothing."""
-    for path in ("run", "studies", "snapshots", "model", "data", ""):
+    for path in ("workbench", "studies", "snapshots", "data", ""):
         page = visit(f"{fresh_server.url}/{path}")
         page.wait_for_selector("h1")
         page.wait_for_function(f"document.title === '{PAGES[path]} · SeMF Studio'")
@@ -38,36 +38,36 @@ def refuse_a_file(page, server):
 
 
 def open_everything(page, server):
-    for title in ("Options of", "Limits:", "This model as", "Preview the projection of X", "Preview the projection of Y"):
+    for title in ("Options of", "Limits:", "This model as", "Preview the projection of X"):
         page.get_by_text(title).first.click()
     page.get_by_role("img", name="X after the projection").wait_for()
-    page.get_by_role("img", name="Y after the projection").wait_for()
 
 
 def follow_a_dead_link(page, server):
-    page.goto(f"{server.url}/run?run=nonsense")
+    open_everything(page, server)
+    page.goto(f"{server.url}/workbench?run=nonsense")
     page.get_by_role("alert").first.wait_for()
-    page.get_by_text("Build a model").first.wait_for()
+    page.get_by_role("heading", name="Swimmer: groups recovered").wait_for()
 
 
-UNFOLD = {"data": refuse_a_file, "model": open_everything, "run": follow_a_dead_link}
+UNFOLD = {"data": refuse_a_file, "workbench": follow_a_dead_link}
 """What a page shows only after somebody has done something."""
 
 
-@pytest.mark.parametrize("name", ["home", "data", "model", "run", "studies", "study", "snapshots", "snapshot"])
+@pytest.mark.parametrize("name", ["home", "data", "workbench", "studies", "study", "snapshots", "snapshot"])
 def test_both_themes_for_everybody_and_on_a_phone(server, visit, name, tmp_path):
     path = {"home": ""}.get(name, name)
-    if name == "run":
+    if name == "workbench":
         handle = make_run(server.home)
-        path = f"run?run={handle.id}&key={handle.key}"
+        path = f"workbench?run={handle.id}#key={handle.key}"
     elif name == "study":
         path = f"studies?study={make_study(server.home).id}"
     elif name.startswith("snapshot"):
         shown = make_snapshot(server.home, tmp_path, Label("For everybody", "swimmer, nine", "A note"), published=True)
-        path = "snapshots" if name == "snapshots" else f"snapshots?snapshot={shown.id}&key={shown.key}"
+        path = "snapshots" if name == "snapshots" else f"snapshots?snapshot={shown.id}#key={shown.key}"
     page = visit(f"{server.url}/{path}")
     settled(page)
-    live = name in {"home", "run", "snapshot"}
+    live = name in {"home", "workbench", "snapshot"}
     if name == "study":
         page.wait_for_selector(".js-plotly-plot .heatmaplayer")
     for scheme in ("light", "dark"):
@@ -91,10 +91,13 @@ def test_both_themes_for_everybody_and_on_a_phone(server, visit, name, tmp_path)
         page.wait_for_function("document.querySelector('.semf-chart-text').textContent.length > 20")
 
 
-def serious(page):
-    """What axe calls serious or critical."""
-    found = Axe().run(page).response["violations"]
-    return [(v["id"], [n["html"][:160] for n in v["nodes"][:3]]) for v in found if v["impact"] in {"serious", "critical"}]
+def serious(page, looks=5):
+    """What axe calls serious or critical. What is only on its way to its colours is looked at again."""
+    found = [v for v in Axe().run(page).response["violations"] if v["impact"] in {"serious", "critical"}]
+    if found and looks > 1:
+        page.wait_for_timeout(1000)
+        return serious(page, looks - 1)
+    return [(v["id"], [n["html"][:160] for n in v["nodes"][:3]]) for v in found]
 
 
 def too_wide(page):
@@ -103,7 +106,7 @@ def too_wide(page):
     return page.evaluate(
         """() => [...document.querySelectorAll('.stMain *')].filter(e => {
             const r = e.getBoundingClientRect();
-            return r.width > 0 && r.right > innerWidth + 1 && getComputedStyle(e).position !== 'fixed'
+            return r.width > 0 && r.right > innerWidth + 1 && e.type !== 'range' && getComputedStyle(e).position !== 'fixed'
                 && !e.closest('[data-testid=stDataFrame], pre, .stTable, .katex, .js-plotly-plot, [data-baseweb=tab-list]');
         }).map(e => e.tagName + '.' + e.className).slice(0, 5)"""
     )
@@ -118,5 +121,18 @@ def test_a_click_on_a_heat_map_opens_that_run(server, visit):
     page.get_by_text("α₀ = 0.1, β₀ = 1: 0.1").wait_for()
     page.mouse.down()
     page.mouse.up()
-    page.wait_for_url("**/run?run=*")
+    page.wait_for_url("**/workbench?*run=*")
+    page.get_by_role("heading", name="Clicked").wait_for()
+
+
+def test_a_bar_of_a_study_opens_its_run(visit, server):
+    page = visit(f"{server.url}/studies?study={make_study(server.home).id}")
+    bar = page.locator(".js-plotly-plot .barlayer .point path").nth(1)
+    bar.scroll_into_view_if_needed()
+    settled(page)
+    box = bar.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 0.8 * box["height"])
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_url("**/workbench?*run=*")
     page.get_by_role("heading", name="Clicked").wait_for()

@@ -11,8 +11,10 @@ from playwright.sync_api import expect
 from semf_core.snapshots.label import Label
 from tests.browser.conftest import PATIENCE, SHORT, make_run, make_snapshot
 from tests.browser.test_live import LIVE, press
+from tests.browser.test_workbench import CURRENT, LINE, finished, quiet, set_k, work_on
 
 expect.set_options(timeout=PATIENCE)
+
 
 def button(page, name):
     """A button as somebody sees it; Streamlit keeps hidden twins of those with a tooltip."""
@@ -21,10 +23,10 @@ def button(page, name):
 
 def test_save_open_elsewhere_continue(server, visit):
     handle = make_run(server.home, SHORT)
-    owner = visit(f"{server.url}/run?run={handle.id}&key={handle.key}")
+    owner = visit(f"{server.url}/workbench?run={handle.id}#key={handle.key}")
     owner.wait_for_selector(LIVE)
     press(owner, "Resume")
-    expect(owner.get_by_text("Finished: iteration limit")).to_be_visible()
+    expect(owner.get_by_text("Finished", exact=True)).to_be_visible()
     button(owner, "Save").click()
     owner.get_by_label("Title").fill("Nine parts, saved")
     button(owner, "Save snapshot").click()
@@ -36,23 +38,49 @@ def test_save_open_elsewhere_continue(server, visit):
 
     guest = visit(link, width=390, height=844, scheme="dark")
     expect(guest.get_by_role("heading", name="Nine parts, saved")).to_be_visible()
-    expect(guest.get_by_text("Finished: iteration limit")).to_be_visible()
+    expect(guest.get_by_text("Finished", exact=True)).to_be_visible()
     expect(guest.locator(".semf-basis img").first).to_be_visible()
     expect(button(guest, "Continue from here")).to_be_visible()
     assert button(guest, "Delete").count() == 0
     scrubber = guest.locator(".semf-scrubber input[type=range]")
     scrubber.evaluate("e => { e.value = 3; e.dispatchEvent(new Event('input')); }")
-    expect(guest.locator(".semf-basis img")).to_have_attribute("alt", re.compile(r"iteration 3\b"))
+    expect(guest.locator(".semf-basis img").first).to_have_attribute("alt", re.compile(r"iteration 3\b"))
 
     button(guest, "Continue from here").click()
     expect(button(guest, "Play")).to_be_visible()
     button(guest, "Play").click()
-    expect(guest.get_by_text("Finished: iteration limit")).to_be_visible()
+    expect(guest.get_by_text("Finished", exact=True)).to_be_visible()
+
+
+def test_a_whole_strip_is_saved_looked_at_and_gone_on_with(server, visit):
+    _, owner = work_on(server, visit)
+    set_k(owner, 8)
+    finished(owner)
+    owner.wait_for_function(f"/nonzeros/.test({LINE})", timeout=PATIENCE)  # at rest, and the page knows
+    quiet(owner)
+    button(owner, "Save").click()
+    owner.get_by_label("Title").fill("Both of them")
+    owner.get_by_text("With all 2 variants").click()
+    button(owner, "Save snapshot").click()
+    button(owner, "Open the snapshot").click()
+    owner.wait_for_url("**/snapshots?snapshot=*")
+    owner.wait_for_function(f"{CURRENT} === 'k = 8' && /^k 16 → 8/.test({LINE})", timeout=PATIENCE)
+
+    guest = visit(owner.url)
+    guest.locator(".semf-variants .semf-go").first.click()
+    guest.wait_for_url("**variant=1*")
+    guest.wait_for_function("document.querySelector('.semf-imposed').textContent.includes('16 per column')", timeout=PATIENCE)
+    assert guest.locator('[data-do="play"]').count() == 0 and button(guest, "Delete").count() == 0
+    button(guest, "Continue").click()
+    guest.wait_for_url("**/workbench?*")
+    guest.wait_for_function(f"{CURRENT} === 'k = 8' && document.querySelectorAll('.semf-variant').length === 2", timeout=PATIENCE)
+    set_k(guest, 5)
+    guest.wait_for_function("document.querySelectorAll('.semf-variants .semf-variant').length === 3", timeout=PATIENCE)
 
 
 def test_the_gallery_remembers_whose_is_what(server, visit, tmp_path):
     handle = make_snapshot(server.home, tmp_path, Label("Mine alone", "swimmer, nine"))
-    owner = visit(f"{server.url}/snapshots?snapshot={handle.id}&key={handle.key}")
+    owner = visit(f"{server.url}/snapshots?snapshot={handle.id}#key={handle.key}")
     with owner.expect_download() as download:
         button(owner, "Download").click()
         owner.get_by_role("link", name=re.compile("Snapshot file")).click()
@@ -82,6 +110,27 @@ def test_the_gallery_remembers_whose_is_what(server, visit, tmp_path):
         stranger.locator("input[type=file]").set_input_files(file)
         expect(stranger.get_by_text(outcome).filter(visible=True).first).to_be_visible()
     assert handle.id not in stranger.url and "snapshot=" in stranger.url
+
+
+def test_the_entry_of_the_page_leaves_a_snapshot_and_back_is_one_press(server, visit, tmp_path):
+    make_snapshot(server.home, tmp_path, Label("Left again"), published=True)
+    page = visit(f"{server.url}/compare")
+    to_gallery = page.get_by_test_id("stTopNavLink").filter(has_text="Snapshots")
+    to_gallery.click()
+    gallery = page.get_by_role("heading", name="Snapshots", exact=True)
+    expect(gallery).to_be_visible()
+    for leave in (to_gallery.click, page.go_back):
+        page.locator(".stMain .stButton button", has_text="Open").first.click()
+        expect(page).to_have_url(re.compile("snapshot="))
+        expect(button(page, "All snapshots")).to_be_visible()
+        leave()
+        expect(gallery).to_be_visible()
+        assert "snapshot=" not in page.url
+    to_workbench = page.get_by_test_id("stTopNavLink").filter(has_text="Workbench")
+    to_workbench.click()
+    expect(page).to_have_url(re.compile("/workbench"))
+    page.go_back()
+    expect(gallery).to_be_visible()
 
 
 def test_the_animation_is_shown(server, visit, tmp_path):

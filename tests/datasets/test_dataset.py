@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semf_core import blocks
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset
-from semf_core.parameters import InvalidInput
+from semf_core.mathematics import blocks
 
 
 def test_integers_become_float64_and_float32_stays():

@@ -13,6 +13,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
+from semf_core.common.parameters import InvalidInput, params_of
 from semf_core.datasets import (
     DATASETS,
     Digits,
@@ -26,8 +27,8 @@ from semf_core.datasets import (
     Titles,
 )
 from semf_core.datasets.pictures import IMAGES, grey_picture
-from semf_core.metrics import frobenius_norm, hoyer_sparseness, snr_db
-from semf_core.parameters import InvalidInput, params_of
+from semf_core.mathematics.metrics import frobenius_norm, hoyer_sparseness, snr_db
+from tests.described import undescribed
 
 BUILT_IN = [cls for cls in DATASETS if cls.built_in]
 
@@ -53,8 +54,9 @@ class TestEverySource:
         assert DATASETS.parse(f"{cls.name}:{spelled}") == cls.from_params(cls.example)
 
     def test_describes_itself(self, cls):
-        assert cls.title and cls.summary.endswith((".", "?"))
-        assert all(p.help for p in params_of(cls))
+        missing = undescribed(cls, "title", "summary")
+        assert not missing, missing
+        assert cls.summary.endswith((".", "?")), f"{cls.__name__}: its summary is a sentence"
 
     def test_seed_matters(self, cls):
         if "seed" not in {p.name for p in params_of(cls)}:

@@ -18,9 +18,9 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 from scipy import sparse
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Limits, Reading, load_bytes, load_files, load_path
 from semf_core.datasets.loaders import KINDS
-from semf_core.parameters import InvalidInput
 
 M = np.random.default_rng(0).standard_normal((6, 4))
 ORIGINALS = Path(__file__).parents[3] / "shared" / "data"
@@ -152,7 +152,7 @@ class TestArrays:
         full = load_bytes("a.npz", npz(data=M, **{k: np.array(v) for k, v in companions.items()}))
         assert full.image_shape == (3, 2) and full.groups == ((1,), (0,)) and list(full.labels) == list("abcd")
         np.testing.assert_array_equal(full.parts @ full.activations, parts @ activations)
-        wrong = load_bytes("a.npz", npz(data=M, parts=parts[:5], labels=np.arange(3), image_shape=np.array([2, 2])))
+        wrong = load_bytes("a.npz", npz(data=M, parts=parts[:5], labels=np.arange(3), image_shape=np.array([5, 5])))
         assert wrong.parts is None and wrong.labels is None and wrong.image_shape is None
         assert "image_shape, parts, labels" in wrong.note
         insane = {"image_shape": np.array([-3, -2]), "parts": np.full((6, 2), np.nan), "labels": 1j * M[0], "groups": M}
@@ -229,10 +229,12 @@ class TestPictures:
             assert list(loaded.labels) == ["s1", "s1", "s2"]
             np.testing.assert_array_equal(loaded.data[0], [0, 1, 2])
 
-    def test_further_pages_are_mentioned(self):
+    def test_the_pages_of_a_tiff_are_pictures(self):
         stream = io.BytesIO()
-        Image.fromarray(self.A).save(stream, "TIFF", save_all=True, append_images=[Image.fromarray(self.A)])
-        assert "first page" in load_bytes("a.tif", stream.getvalue()).note
+        Image.fromarray(self.A).save(stream, "TIFF", save_all=True, append_images=[Image.fromarray(self.A + 1)])
+        loaded = load_bytes("a.tif", stream.getvalue())
+        assert loaded.shape == (60, 2) and loaded.image_shape == (6, 10)
+        np.testing.assert_array_equal(loaded.data[:, 1], (self.A + 1).ravel())
 
 
 class TestOrientationAndScaling:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semf_core.datasets import Swimmer
+from semf_core.datasets import SlimSwimmer, Swimmer
 from semf_core.datasets.swimmer import PART_NAMES
 
 ORIGINAL = Path(__file__).parents[3] / "shared" / "data" / "swimmer.npz"
@@ -87,3 +87,17 @@ def test_noise_and_omission(swimmer):
     assert len({tuple(c) for c in fewer.activations.T}) == 64
     assert abs(fewer.data - fewer.parts @ fewer.activations).max() < 1.2
     assert Swimmer(missing=0.9999).load().shape == (1024, 1)
+
+
+def test_a_lit_pixel_has_the_value_asked_for(swimmer):
+    bright = Swimmer(value=255).load()
+    assert (bright.data == 255 * swimmer.data).all() and (bright.parts @ bright.activations == bright.data).all()
+    noisy = [Swimmer(noise=0.1, value=value).load().data for value in (1, 4)]
+    np.testing.assert_allclose(noisy[1], 4 * noisy[0])
+
+
+def test_the_slim_swimmer_has_the_pixels_that_its_paper_counts():
+    slim = SlimSwimmer().load()
+    assert slim.data.shape == (1024, 256) and set(np.unique(slim.data)) == {0, 1}
+    assert slim.parts.sum(axis=0).tolist() == [6.0] * 16 + [12.0] and slim.parts.sum(axis=1).max() == 1
+    assert np.linalg.matrix_rank(slim.data) == 13

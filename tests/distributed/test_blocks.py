@@ -2,20 +2,22 @@
 
 import os
 import signal
+from typing import Any
 
 import dask.array as da
 import distributed
 import numpy as np
 import pytest
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.distributed import WorkerLost, factorize_blocks
+from semf_core.distributed.cluster import Cluster, Share, shares_of
 from semf_core.distributed.sources import blocks_of
-from semf_core.distributed.team import Share, Team, shares_of
-from semf_core.parameters import InvalidInput
-from semf_core.problem import make_problem
-from semf_core.result import make_result
+from semf_core.factorization.problem import make_problem
+from semf_core.factorization.result import make_result
 from semf_core.sets import Box, DisjointSupports, FixedColumns, Nonnegative, NormBall, Simplex, Sparse, Support, UnitNorm
-from semf_core.solvers import ADMM, Limits, Run
+from semf_core.solvers import ADMM, DEFAULT, Limits, Run
+from tests.helpers import of
 
 CUTS = [17, 60, 61, 100]
 """Where the 130 rows are cut: five blocks of unequal size."""
@@ -46,7 +48,9 @@ def cut(M):
 
 def local(M, X, Y, p=4, seed=3, limits=None, **options):
     limits = Limits(**({"tol": 0.0, "max_iter": ITERATIONS} | (limits or {})))
-    return make_result(Run(make_problem(M, p, X, Y), ADMM(**options), limits, seed).finish())
+    name = options.pop("solver", DEFAULT.name)
+    solver = ADMM(**options) if name == ADMM.name else DEFAULT(**options, descend=False)
+    return make_result(Run(make_problem(M, p, X, Y), solver, limits, seed).finish())
 
 
 def assert_same(found, expected):
@@ -67,12 +71,12 @@ RNG = np.random.default_rng(1)
 SETTINGS = [
     ((Nonnegative(),), (Nonnegative(), Sparse(2)), {}),
     ((Box(low=-0.5, high=1.0), Support(RNG.random((130, 4)) < 0.8)), (), {"gamma": 1.5}),
-    ((FixedColumns([2], RNG.random((130, 1))), Nonnegative()), (Nonnegative(),), {"penalty": "scale"}),
-    ((Simplex(axis="row"),), (Nonnegative(),), {"penalty": "fixed"}),
-    ((DisjointSupports(), Nonnegative()), (Nonnegative(),), {"alpha0": 1.0}),
-    ((Sparse(30),), (UnitNorm(axis="row"),), {"alpha0": 0.3}),
+    ((FixedColumns([2], RNG.random((130, 1))), Nonnegative()), (Nonnegative(),), {"solver": "semf", "penalty": "scale"}),
+    ((Simplex(axis="row"),), (Nonnegative(),), {"solver": "semf", "penalty": "fixed"}),
+    ((DisjointSupports(), Nonnegative()), (Nonnegative(),), {"solver": "semf", "alpha0": 1.0}),
+    ((Sparse(30),), (UnitNorm(axis="row"),), {"solver": "semf", "alpha0": 0.3}),
     ((Nonnegative(), Sparse(9, columns=[3])), (Nonnegative(),), {}),
-    ((UnitNorm(),), (Sparse(2),), {"alpha0": 1.0, "beta0": 0.1}),
+    ((UnitNorm(),), (Sparse(2),), {"solver": "semf", "alpha0": 1.0, "beta0": 0.1}),
     ((Nonnegative(), UnitNorm()), (Nonnegative(),), {}),
     ((Nonnegative(), Sparse(40), NormBall(radius=0.7)), (Nonnegative(),), {"start": "normal"}),
     ((Sparse(20), UnitNorm()), (), {}),
@@ -84,13 +88,14 @@ SETTINGS = [
 def test_iterates_are_those_of_the_local_solver(client, X, Y, options):
     M = planted()
     found = factorize_blocks(cut(M), 4, X, Y, client=client, seed=3, tol=0, max_iter=ITERATIONS, **options)
-    assert found.U.chunks[0] == (17, 43, 1, 39, 30)
+    assert of(da.Array, found.U).chunks[0] == (17, 43, 1, 39, 30)
     assert_same(found, local(M, X, Y, **options))
 
 
 def test_kicks_restarts_and_stopping_are_those_of_the_local_solver(client):
     M = planted()
-    limits = {"tol": 1e-4, "max_iter": 40, "restarts": 2, "kick": True, "window": 8, "stagnation": 0.5, "target": 1e-9}
+    limits: dict[str, Any] = {"tol": 1e-4, "max_iter": 40, "restarts": 2}
+    limits |= {"kick": True, "window": 8, "stagnation": 0.5, "target": 1e-9}
     X, Y = (Nonnegative(), Sparse(20)), (Nonnegative(),)
     found = factorize_blocks(cut(M), 4, X, Y, client=client, seed=3, **limits)
     assert {e.kind for e in found.events} == {"kick", "restart"}
@@ -100,8 +105,8 @@ def test_kicks_restarts_and_stopping_are_those_of_the_local_solver(client):
 def test_an_exact_factorization_is_seen_below_the_rounding_of_the_identity(client):
     rng = np.random.default_rng(0)
     M = rng.random((60, 2)) @ rng.random((2, 30))
-    found = factorize_blocks(np.split(M, 3), 2, client=client, tol=0, max_iter=40, alpha0=1e-3, beta0=1e-3)
-    expected = local(M, (), (), p=2, seed=0, limits={"max_iter": 40}, alpha0=1e-3, beta0=1e-3)
+    found = factorize_blocks(np.split(M, 3), 2, client=client, tol=0, max_iter=40, solver="semf", alpha0=1e-3, beta0=1e-3)
+    expected = local(M, (), (), p=2, seed=0, limits={"max_iter": 40}, solver="semf", alpha0=1e-3, beta0=1e-3)
     assert found.history.residual_xy.min() < 1e-9 * found.norm
     np.testing.assert_allclose(found.history.residual_xy, expected.history.residual_xy, rtol=1e-6, atol=1e-12 * found.norm)
 
@@ -109,7 +114,7 @@ def test_an_exact_factorization_is_seen_below_the_rounding_of_the_identity(clien
 def test_only_sums_travel(client):
     n, p, M = 40, 4, planted()
     found = factorize_blocks(cut(M), p, [Nonnegative()], client=client, tol=0, max_iter=10)
-    down, up = p * n + p * p + 4, 2 * p * n + 2 * p * p + 3  # Y, YYᵀ, α, γ and two slots; XᵀM, UᵀM, XᵀX, UᵀU and three norms
+    down, up = p * n + p * p + 5, 2 * p * n + 2 * p * p + 3  # Y, YYᵀ, α, γ, steps, two slots; XᵀM, UᵀM, XᵀX, UᵀU and three norms
     assert (found.traffic.down, found.traffic.up) == (10 * 2 * 8 * down, 10 * 2 * 8 * up) and found.traffic.calls == 10
     longer = factorize_blocks([M, M, M, M], p, [Nonnegative()], client=client, tol=0, max_iter=10)
     assert longer.traffic == found.traffic
@@ -132,7 +137,8 @@ def test_rows_are_read_by_the_workers_and_a_folder_keeps_the_factors(cluster, tm
         found = factorize_blocks(given, 4, [Nonnegative()], folder=folder, seed=3, tol=0, max_iter=ITERATIONS)
         assert_same(found, expected)
         assert not list(folder.glob("part-*"))
-    np.testing.assert_array_equal(da.from_npy_stack(str(folder / "U")).compute(scheduler="synchronous"), found.U.compute())
+    kept = da.from_npy_stack(str(folder / "U")).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(kept, of(da.Array, found.U).compute())
 
 
 def test_what_does_not_fit_is_read_again_and_never_kept(client, tmp_path, monkeypatch):
@@ -149,7 +155,7 @@ def test_what_does_not_fit_is_read_again_and_never_kept(client, tmp_path, monkey
     assert Share(mixed, 0).kept(2 * size, 8) == [False, False, True]
     with pytest.raises(InvalidInput, match="needs 0 MB at the least; cut M"):
         Share(mixed, 0).kept(2 * size - 1, 8)
-    monkeypatch.setattr(Team, "_room", lambda *_: 3 * size)
+    monkeypatch.setattr(Cluster, "_room", lambda *_: 3 * size)
     mapped = np.load(tmp_path / "m.npy", mmap_mode="r")
     found = factorize_blocks(mapped, 4, [Sparse(30)], client=client, seed=3, tol=0, max_iter=5)
     assert_same(found, local(M, (Sparse(30),), (), limits={"max_iter": 5}))
@@ -178,7 +184,7 @@ def test_missing_entries_and_files_are_said_by_the_workers(client, tmp_path):
     blocks = blocks_of([gone])
     gone.unlink()
     with pytest.raises(InvalidInput, match="rows from 0 on cannot be read"):
-        Team(client, blocks, 4, np.dtype(float)).ask("scan")
+        Cluster(client, blocks, 4, np.dtype(float)).ask("scan")
 
 
 def kill_a_worker(client, at):

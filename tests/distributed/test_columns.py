@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from semf_core.distributed.columns import Candidates, Measured, cut_blocks, find_cuts, largest, scale_blocks, scale_for
+from semf_core.distributed.columns import Candidates, Cut, Measured, cut_blocks, find_cuts, largest, scale_blocks, scale_for
 from semf_core.distributed.plans import ByColumns, plan_for
 from semf_core.sets import Nonnegative, NormBall, Sparse, UnitNorm, combine, kernels
 
@@ -39,7 +39,7 @@ def projected(x_set, A):
     blocks = [A[a:b].T.copy() for a, b in pairwise(EDGES)]
     parts, firsts, asked = [blocks[:2], blocks[2:]], [EDGES[:2], EDGES[2:4]], []
     tops = [largest(part, first) for part, first in zip(parts, firsts, strict=True)]
-    cuts = [None, None]
+    cuts: list[Cut | None] = [None, None]
     if plan.counted.size:
         candidates = [Candidates(part, plan) for part in parts]
 
@@ -47,7 +47,7 @@ def projected(x_set, A):
             asked.append(bins)
             return [c.count(*bins) for c in candidates]
 
-        cuts = find_cuts(plan.count[plan.counted], [c.extremes() for c in candidates], count)
+        cuts[:] = find_cuts(plan.count[plan.counted], [c.extremes() for c in candidates], count)
     for part, cut in zip(parts, cuts, strict=True):
         cut_blocks(part, plan, cut)
     lengths = [kernels.norms(np.concatenate(part, axis=1).T) for part in parts]

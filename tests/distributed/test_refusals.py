@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.distributed import factorize_blocks
 from semf_core.distributed.connection import connect
 from semf_core.distributed.plans import ByColumns, ByRows, plan_for
-from semf_core.parameters import InvalidInput
 from semf_core.sets import SETS, Intersection, Nonnegative, Sparse, UnitNorm, combine
 
 SHAPE = (6, 4)
@@ -108,5 +108,5 @@ def test_an_address_where_nobody_answers_is_refused_and_nothing_stays_open(addre
 def test_dask_is_asked_for_in_words(monkeypatch):
     M = da.ones((6, 5), chunks=(3, 5))
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InvalidInput, match="package distributed"):
+    with pytest.raises(InvalidInput, match=r"semf-studio\[cluster\]"):
         factorize_blocks(M, 2)

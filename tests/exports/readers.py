@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import zipfile
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import h5py
 import numpy as np
 from PIL import Image
 from scipy.io import loadmat
@@ -54,7 +56,10 @@ class Page(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.elements, self.texts, self.scripts, self._inside = [], [], [], ""
+        self.elements: list = []
+        self.texts: list[str] = []
+        self.scripts: list[str] = []
+        self._inside = ""
         self.feed(text)
         self.close()
 
@@ -79,7 +84,18 @@ def read_html(content):
     return Page(text)
 
 
+def read_csv(content):
+    return list(csv.DictReader(io.StringIO(content.decode())))
+
+
+def read_h5ad(content):
+    with h5py.File(io.BytesIO(content)) as file:
+        return {name: file[f"{name}/SeMF"][()] for name in ("obsm", "varm")}
+
+
 READERS = {
+    ".csv": read_csv,
+    ".h5ad": read_h5ad,
     ".html": read_html,
     ".gif": read_picture("GIF"),
     ".webp": read_picture("WEBP"),

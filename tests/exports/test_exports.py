@@ -7,16 +7,18 @@ import json
 import numpy as np
 import pytest
 
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets import load_bytes
 from semf_core.exports import EXPORTS, available, thumbnail
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput
+from semf_core.model.references import entry, references_of
 from semf_core.runs.outcome import read_outcome
-from semf_core.solvers import ADMM, COLUMNS, SOLVERS
+from semf_core.solvers import COLUMNS, DEFAULT, SOLVERS
 from tests.exports.common import hostile, hostile_dataset, recorded, without_keyframes
 from tests.exports.readers import READERS, read_picture, read_zip
 
 FIGURES = [f"{name}-{form}" for name in ("residuals", "penalties", "gaps", "basis", "coefficients") for form in ("png", "svg")]
-SOME = ["html", "gif", "csv", "npz", "mat", "bibtex", "basis-svg", "penalties-png"]
+SOME = ["html", "gif", "csv", "parquet", "h5ad", "top", "npz", "mat", "bibtex", "basis-svg", "penalties-png"]
 
 
 def opened(name, folder, dataset):
@@ -86,7 +88,7 @@ def test_the_tables_hold_the_numbers_of_the_result(finished, dataset):
         expected = getattr(result, name)
         np.testing.assert_array_equal(npz[name], expected)
         np.testing.assert_array_equal(mat[name], expected)
-        np.testing.assert_array_equal(np.loadtxt(csv[f"{name}.csv"].decode().splitlines(), delimiter=","), expected)
+        np.testing.assert_array_equal(load_bytes("a.csv", csv[f"{name}.csv"]).data, expected)
     lines = csv["history.csv"].decode().splitlines()
     assert lines[0] == ",".join(("iteration", *COLUMNS))
     np.testing.assert_array_equal(np.loadtxt(lines[1:], delimiter=",")[:, 1:], finished.rows())
@@ -125,15 +127,15 @@ def test_the_thumbnail_is_small(finished, dataset):
 
 
 def test_an_algorithm_that_does_not_split_has_neither_penalties_nor_gaps(monkeypatch, finished, dataset):
-    monkeypatch.setattr(ADMM, "splits", False)
-    offered = available(finished)
+    monkeypatch.setattr(DEFAULT, "splits", False)
+    offered = available(splits=False)
     assert set(EXPORTS) - set(offered) == {f"{name}-{form}" for name in ("penalties", "gaps") for form in ("png", "svg")}
     with pytest.raises(InvalidInput, match="does not split"):
         EXPORTS["gaps-svg"].make(finished, dataset)
     assert sorted(read_zip(EXPORTS["figures"].make(finished, dataset))) == [
         f"figure-{name}.{form}" for name in ("basis", "coefficients", "residuals") for form in ("png", "svg")
     ]
-    assert set(opened("npz", finished, dataset)) == {"U", "V", "history", "columns", "model"}
+    assert set(opened("npz", finished, dataset)) == {"U", "V", "component_names", "history", "columns", "iteration", "model"}
     page = opened("html", finished, dataset)
     assert "‖X−U‖" not in page.text and "X, Y free" not in page.text and "XY" not in page.text.replace("M − XY", "")
 
@@ -147,4 +149,4 @@ def test_the_report_of_every_algorithm(tmp_path, solver):
     assert spec.solver.title in page.text and spec.solver.enforces in page.text
     assert "does not belong to this model" not in page.text
     assert ("‖X−U‖" in page.text) is spec.solver.splits
-    assert f"{{{spec.solver.reference}," in opened("bibtex", folder, None)
+    assert entry(references_of(spec)[0]) in opened("bibtex", folder, None)

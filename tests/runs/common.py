@@ -22,6 +22,7 @@ def tiny(max_iter=10_000_000, **changes):
         "dataset": {"name": "sparse_codes", "rows": 8, "atoms": 10, "samples": 30, "nonzeros": 2},
         "rank": 5,
         "y": SPARSE,
+        "solver": {"name": "semf"},
         "limits": limits,
     }
     return ModelSpec.from_dict(values | changes)
@@ -67,7 +68,7 @@ def assert_same_numbers(rows, run):
 
 def worker_of(service, run_id):
     """The worker process that has a run in memory."""
-    return next((w for w in service._manager._fleet.workers if w.run_id == run_id), None)
+    return next((w for w in service._manager._worker_pool.workers if w.run_id == run_id), None)
 
 
 def is_alive(pid):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.runs.edits import Edit
 from semf_core.runs.folder import RunFolder
 from semf_core.service import Service
@@ -91,6 +91,7 @@ def test_wrong_states_are_refused_with_a_sentence(service, paused):
         service.pause(done.id, done.key)
     with pytest.raises(InvalidInput, match="no result"):
         service.result(paused.id)
+    assert service.ending(paused.id) is None
     with pytest.raises(InvalidInput, match="steps"):
         service.step(paused.id, paused.key, 0)
     service.resume(paused.id, paused.key)

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.runs.folder import RunFolder
 from semf_core.solvers import COLUMNS
 
@@ -24,10 +24,11 @@ def test_result_is_that_of_the_same_run_in_python(service):
     assert {e.kind for e in run.events} >= {"kick", "restart"}
     assert_same_numbers(service.scalars(handle.id), run)
     result = service.result(handle.id)
+    assert service.ending(handle.id) == result.ending
     for mine, theirs in zip((result.U, result.V, result.X, result.Y), run.factors(), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert list(result.events) == run.events == service.events(handle.id)
-    assert (status.iterations, status.start, status.message) == (run.iterations, run.start, run.stop_reason)
+    assert (status.iterations, status.start, status.message) == (run.iterations, run.start, result.ending.text)
     assert result.stop_reason == run.stop_reason and result.residual_uv == run.best_uv
     assert result.certificate.feasible
     frame = service.factors(handle.id)
@@ -98,11 +99,21 @@ def test_live_factors_are_written_only_for_those_who_look(service):
     wait_for_iterations(service, handle.id, 1000)
     assert not folder.live.exists()
     seen = {service.factors(handle.id).iteration}
-    wait_for(lambda: seen.add(service.factors(handle.id).iteration) or len(seen) > 5)
+
+    def several() -> bool:
+        seen.add(service.factors(handle.id).iteration)
+        return len(seen) > 5
+
+    wait_for(several)
     assert folder.live.exists()
     # Looked at long ago: the worker stops writing.
     long_ago = time.time() - 3600
-    wait_for(lambda: os.utime(folder.watched, (long_ago, long_ago)) or not _changes(folder.live, service, handle.id))
+
+    def rests() -> bool:
+        os.utime(folder.watched, (long_ago, long_ago))
+        return not _changes(folder.live, service, handle.id)
+
+    wait_for(rests)
 
 
 def _changes(path, service, run_id):

@@ -1,17 +1,21 @@
 """The small parts, without a worker."""
 
+import gc
 import threading
+import time
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from semf_core.datasets import Dataset
 from semf_core.runs import frames
-from semf_core.runs.caches import Recent
+from semf_core.runs.caches import Cache, cached_bytes, size_of
 from semf_core.runs.edits import Edit
 from semf_core.runs.files import FolderSizes, locked, try_lock, write_whole
 from semf_core.runs.frames import Schedule
 from semf_core.runs.home import number_from_env
-from semf_core.runs.pool import exit_in_words
+from semf_core.runs.pool import exit_message
 from semf_core.sets import Nonnegative
 from semf_core.solvers import ADMM, Limits, Run
 
@@ -93,16 +97,77 @@ def test_folder_sizes_follow_what_comes_and_goes(tmp_path):
     assert sizes.total(tmp_path) == 150
 
 
-def test_recent_keeps_the_most_recently_used():
-    recent, made = Recent(2), []
-    for key in "abacab":
-        recent.get(key, lambda key=key: made.append(key))
+def test_caches_drop_what_was_used_least_recently_when_their_bytes_are_too_many(monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_CACHE_MB", "2.5")
+    one: Cache = Cache()
+    other: Cache = Cache()
+    made: list = []
+
+    def make(key, count):
+        made.append(key)
+        return np.zeros(count)
+
+    def ask(cache, key):
+        return cache.get(key, lambda: make(key, 1 << 17))  # 1 MB
+
+    for cache, key in ((one, "a"), (other, "b"), (one, "a"), (other, "c"), (one, "a"), (other, "b")):
+        ask(cache, key)
     assert made == ["a", "b", "c", "b"]
+    assert 2 << 20 < cached_bytes() < 5 << 19
+    for _ in range(2):
+        one.get("huge", lambda: make("huge", 1 << 19))
+    assert made[-2:] == ["huge", "huge"], "what is larger than the budget is not kept"
+    assert len(ask(one, "a")) and made.count("a") == 1, "and drives nothing out"
+
+
+def test_a_cache_that_is_gone_leaves_nothing(monkeypatch):
+    cache: Cache = Cache()
+    before = cached_bytes()
+    cache.get(1, lambda: np.zeros(1000))
+    assert cached_bytes() > before + 8000
+    del cache
+    gc.collect()
+    assert cached_bytes() <= before
+
+
+def test_a_value_is_made_once_for_all_who_ask_at_the_same_time():
+    cache: Cache = Cache()
+    made: list = []
+    ready = threading.Barrier(4)
+
+    def make():
+        made.append(1)
+        time.sleep(0.05)
+        return "value"
+
+    def ask():
+        ready.wait()
+        assert cache.get("key", make) == "value"
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+
+
+def test_sizes_of_values(tmp_path, monkeypatch):
+    A = np.zeros((100, 100))
+    assert size_of(A) >= 80_000 and size_of(A[:2, :2]) >= 80_000, "a view keeps its base"
+    assert size_of([A, A.T, {"A": A}]) < 90_000, "what is shared counts once"
+    assert size_of(Dataset(A)) >= 80_000 and size_of(sparse.csc_array(np.ones((100, 100)))) >= 80_000
+    np.save(tmp_path / "A.npy", A)
+    mapped = Dataset(np.load(tmp_path / "A.npy", mmap_mode="r"))
+    assert 80_000 <= size_of(mapped) < 90_000, "its pages are in memory, and its file stays on the disk"
+    monkeypatch.setenv("SEMF_MAX_CACHE_MB", "1")
+    np.save(tmp_path / "B.npy", np.zeros((400, 1000)))
+    assert size_of(Dataset(np.load(tmp_path / "B.npy", mmap_mode="r"))) < 300_000, "a large one leaves room for others"
 
 
 @pytest.mark.parametrize(("code", "words"), [(-9, "signal 9"), (-15, "signal 15"), (3, "exit code 3")])
 def test_ends_of_processes_in_words(code, words):
-    assert words in exit_in_words(code)
+    assert words in exit_message(code)
 
 
 def test_numbers_of_the_operator(monkeypatch):
@@ -158,7 +223,8 @@ class TestRunEdit:
 
 def test_commands_from_many_threads_at_once(service):
     """Whatever comes in whatever order: a refusal or an effect, never anything else, and the run stays usable."""
-    handle, failures = service.start(tiny()), []
+    handle = service.start(tiny())
+    failures: list[Exception] = []
     commands = [service.pause, service.resume, service.step, service.stop, service.reset]
 
     def hammer(seed):

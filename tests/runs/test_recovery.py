@@ -4,15 +4,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import semf_core
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset
-from semf_core.parameters import InvalidInput
 from semf_core.runs.folder import RunFolder
+from tests.helpers import present
 
 from .common import assert_same_numbers, in_process, is_alive, tiny, wait_for, wait_for_iterations, wait_for_state, worker_of
 
@@ -55,7 +57,7 @@ def test_a_new_server_finds_everything_and_resumes(make_service):
     finished, running, waiting = old.start(tiny(30)), old.start(tiny()), old.start(tiny(40))
     wait_for_iterations(old, running.id, 100)
     old.close()
-    kept = RunFolder(old.home / "runs" / running.id).row_count()
+    kept = RunFolder(old.home / "runs" / running.id).iterations()
 
     new = make_service()
     assert new.status(finished.id).state == "finished" and new.result(finished.id).iterations == 30
@@ -82,7 +84,7 @@ from semf_core.service import Service
 service = Service(sys.argv[1], max_running=1)
 handle = service.start(tiny())
 wait_for_iterations(service, handle.id, 50)
-print(handle.id, handle.key, *[w.pid for w in service._manager._fleet.workers], flush=True)
+print(handle.id, handle.key, *[w.pid for w in service._manager._worker_pool.workers], flush=True)
 time.sleep(600)
 """
 
@@ -91,7 +93,7 @@ def test_workers_of_a_killed_server_checkpoint_and_end(tmp_path, make_service):
     root = Path(semf_core.__file__).parent.parent
     command = [sys.executable, "-c", SERVER, str(tmp_path / "home")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as server:
-        run_id, key, *pids = server.stdout.readline().split()
+        run_id, key, *pids = present(server.stdout).readline().split()
         assert pids
         server.kill()
     wait_for(lambda: not any(is_alive(int(pid)) for pid in pids))
@@ -127,8 +129,34 @@ def test_closing_ends_every_worker(make_service):
     service = make_service()
     handle = service.start(tiny())
     wait_for_iterations(service, handle.id, 10)
-    pids = [w.pid for w in service._manager._fleet.workers]
+    pids = [w.pid for w in service._manager._worker_pool.workers]
     service.close()
     assert pids and not any(is_alive(pid) for pid in pids)
     with pytest.raises(InvalidInput, match="shutting down"):
         service.resume(handle.id, handle.key)
+
+
+def test_a_run_is_resumed_by_one_server_only(make_service):
+    first = make_service()
+    handle = first.start(tiny())
+    wait_for_iterations(first, handle.id, 50)
+    first.close()
+    servers = [make_service() for _ in range(4)]
+    ready, outcomes = threading.Barrier(4), []
+
+    def resume(server):
+        ready.wait()
+        try:
+            server.resume(handle.id, handle.key)
+            outcomes.append(server)
+        except InvalidInput as refusal:
+            assert "another server works on it" in str(refusal)
+
+    threads = [threading.Thread(target=resume, args=(server,)) for server in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    (winner,) = outcomes
+    wait_for_state(winner, handle.id, "running")
+    assert [worker_of(s, handle.id) is not None for s in servers] == [s is winner for s in servers]

@@ -63,6 +63,9 @@ def scoped_examples() -> Iterator[StructureSet]:
     yield DisjointSupports(axis="row")
     yield DisjointSupports(columns=[0, 3])
     yield OrthogonalTo(1, hold=False)
+    yield OrthogonalTo(1, columns=[0, 3])
+    yield OrthogonalTo(4, axis="row")
+    yield OrthogonalTo(4, hold=False, axis="row", columns=[0, 4, 5])
     yield EqualNonzeros()
     yield GroupSparse([[0, 5, 2], [1, 3, 4]], k=[2, 1])
     yield FixedColumns([2], np.arange(1.0, 5.0)[:, None], axis="row")
@@ -95,14 +98,14 @@ def compositions() -> Iterator[Intersection]:
         (known, clip, Sparse(4)),
         (known, clip, DisjointSupports(columns=[0, 1, 2])),
         (FixedColumns([0, 2], corner), Orthonormal()),
-        (FixedColumns([2], [[0], [1], [0], [2], [0], [0]]), ortho),
-        (FixedColumns([2], [[0], [1], [0], [2], [0], [0]]), ortho, clip),
-        (FixedColumns([0], [[1], [0], [0], [1]], axis="row"), Sparse(2, axis="row")),
-        (FixedColumns([0], [[1], [0], [0], [1]], axis="row"), Sparse(2), clip),
-        (FixedColumns([1], [[1], [2], [0], [0], [3], [0]]), Sparse(7, axis="all"), clip),
-        (FixedColumns([0], [[0], [1], [0], [2], [0], [0]]), ortho),
-        (FixedColumns([0], [[0], [1], [0], [2], [0], [0]]), ortho, clip),
-        (FixedColumns([0], [[0], [1], [0], [2], [0], [0]]), OrthogonalTo(2, hold=False), clip),
+        (FixedColumns([2], np.array([[0], [1], [0], [2], [0], [0]])), ortho),
+        (FixedColumns([2], np.array([[0], [1], [0], [2], [0], [0]])), ortho, clip),
+        (FixedColumns([0], np.array([[1], [0], [0], [1]]), axis="row"), Sparse(2, axis="row")),
+        (FixedColumns([0], np.array([[1], [0], [0], [1]]), axis="row"), Sparse(2), clip),
+        (FixedColumns([1], np.array([[1], [2], [0], [0], [3], [0]])), Sparse(7, axis="all"), clip),
+        (FixedColumns([0], np.array([[0], [1], [0], [2], [0], [0]])), ortho),
+        (FixedColumns([0], np.array([[0], [1], [0], [2], [0], [0]])), ortho, clip),
+        (FixedColumns([0], np.array([[0], [1], [0], [2], [0], [0]])), OrthogonalTo(2, hold=False), clip),
         (mask, clip, Sparse(2)),
         (mask, clip, GroupSparse([[0, 1, 2], [3, 4, 5]])),
         (mask, DisjointSupports()),
@@ -118,6 +121,9 @@ def compositions() -> Iterator[Intersection]:
         (ortho, clip, Sparse(3, columns=[2])),
         (OrthogonalTo(2, hold=False), clip),
         (OrthogonalTo(0, hold=False), clip, Sparse(2, columns=[0])),
+        (OrthogonalTo(4, hold=False, axis="row", columns=[0, 1, 5]), clip, Sparse(2, axis="row", columns=[4])),
+        (FixedColumns([2], np.array([[0], [1], [0], [2], [0], [0]])), OrthogonalTo(2, columns=[0, 1]), clip),
+        (FixedColumns([1], np.array([[0], [1], [0], [2]]), axis="row"), OrthogonalTo(3, axis="row", columns=[0, 1])),
         (GroupSparseness([[0, 2], [3]], [0.4, 0.7]), clip),
         (GroupSparseness([[0, 2], [3]], [0.4, 0.7]), unit),
         (GroupSparseness([[0, 1, 2]], 0.5), clip, unit),
@@ -130,11 +136,11 @@ def compositions() -> Iterator[Intersection]:
         (clip, Simplex(columns=[0]), L1Ball(2, columns=[1]), NormBall(1, columns=[2])),
         (clip, Monotone(axis="row"), Box(0, 1)),
         # No closed form: Dykstra where convex, otherwise rounds.
-        (clip, Smooth(0.2)),
+        (Monotone(), Smooth(0.2)),
         (Box(-0.3, 0.8), NormBall(1), L1Ball(1.5)),
         (Monotone("increasing"), Monotone("decreasing", columns=[1])),
         (Simplex(), Simplex(1.5, axis="row", columns=[0])),
-        (FixedColumns([0], [[0.1]] * 6), Simplex(axis="row")),
+        (FixedColumns([0], np.full((6, 1), 0.1)), Simplex(axis="row")),
     )
     yield from map(Intersection, sets)
     yield Intersection((clip, Sparse(2)), "successive")
@@ -158,7 +164,8 @@ def thin_examples(shape: tuple[int, int]) -> Iterator[StructureSet]:
         yield s
         yield Intersection((Nonnegative(), s))
         if isinstance(s, VectorSet):
-            yield cls(**{**values.get(cls.name, cls.example), **({"groups": [[0]]} if cls is GroupSparse else {})}, entries=[0])
+            groups = {"groups": [[0]]} if cls is GroupSparse else {}
+            yield cls(**{**values.get(cls.name, cls.example), **groups, "entries": [0]})
 
 
 SINGLE = [example(cls) for cls in SETS.everything()]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from semf_core.parameters import InvalidInput, Param, params_of
+from semf_core.common.parameters import InvalidInput, Param, params_of
 from semf_core.sets import (
     SETS,
     Box,
@@ -43,7 +43,7 @@ def bad_values(p: Param) -> list[Any]:
     """Wrong kinds, and numbers just outside the range."""
     beyond = [] if p.low is None else [p.low - 1]
     beyond += [] if p.high is None else [p.high + 1]
-    beyond += [p.low] if p.open_low else []
+    beyond += [p.low] if p.open_low and p.low is not None else []
     several = p.kind in {"integers", "numbers"}
     values = [*WRONG[p.kind], *beyond, *([[b] for b in beyond] if several else [])]
     return [v for v in values if not (v is None and p.optional)]
@@ -78,8 +78,8 @@ def test_missing_and_unknown_names_are_refused(cls: Any) -> None:
         (lambda: GroupSparse([[0], [1]], 2), "k"),
         (lambda: GroupSparse([[0], [1]], []), "k"),
         (lambda: GroupSparseness([[0], [1]], [0.1]), "values"),
-        (lambda: FixedColumns([0, 1], [[1.0]]), "values"),
-        (lambda: Intersection(("nonnegative",)), "sets"),
+        (lambda: FixedColumns([0, 1], np.array([[1.0]])), "values"),
+        (lambda: Intersection.from_params({"sets": ("nonnegative",)}), "sets"),
         (lambda: Intersection((), method="guess"), "method"),
         (lambda: Intersection((), rounds=0), "rounds"),
         (lambda: set_from_dict({"name": "intersection"}), "sets"),
@@ -117,7 +117,7 @@ def test_any_json_is_built_or_refused(data: st.DataObject) -> None:
         assert set_from_dict(built.to_dict()) == built
 
 
-@given(st.sampled_from(SETS.names()), st.text(alphabet="abk=,:+-|[]0123.e\"{} ", max_size=20))
+@given(st.sampled_from(SETS.names()), st.text(alphabet='abk=,:+-|[]0123.e"{} ', max_size=20))
 @settings(max_examples=200, deadline=None)
 def test_any_command_line_word_is_built_or_refused(name: str, tail: str) -> None:
     for word in (f"{name}:{tail}", f"{name}:columns={tail}", f"{name}:k={tail}"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.sets import SETS, Custom, Intersection, Nonnegative, Sparse, set_from_dict
 
 
@@ -44,13 +45,13 @@ def test_a_function_that_writes_on_its_argument_does_no_harm() -> None:
         (lambda A: None, "shape"),
     ],
 )
-def test_what_the_function_returns_is_checked(function: object, words: str) -> None:
+def test_what_the_function_returns_is_checked(function: Any, words: str) -> None:
     with pytest.raises(InvalidInput, match=f"function: mine returned.*{words}"):
         Custom(function, "mine").project(np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("found", [-1, np.nan, "far"])
-def test_what_the_measure_gives_is_checked(found: object) -> None:
+def test_what_the_measure_gives_is_checked(found: Any) -> None:
     with pytest.raises(InvalidInput, match="measure"):
         Custom(np.round, measure=lambda A: found).violation(np.ones((2, 2)))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.sets import (
     Box,
     DisjointSupports,
@@ -26,11 +28,12 @@ from semf_core.sets import (
     Support,
     UnitNorm,
 )
+from semf_core.sets.feasibility import check_together
 
 SHAPE = (4, 3)
-BARE = Support([[1, 0, 1], [1, 0, 0], [0, 0, 1], [1, 0, 1]])
+BARE = Support(np.array([[1, 0, 1], [1, 0, 0], [0, 0, 1], [1, 0, 1]]))
 """Column 1 has no entry, row 1 and 2 have one."""
-KNOWN = FixedColumns([1], [[1], [-1], [0], [2]])
+KNOWN = FixedColumns([1], np.array([[1], [-1], [0], [2]]))
 
 
 @pytest.mark.parametrize(
@@ -49,10 +52,10 @@ KNOWN = FixedColumns([1], [[1], [-1], [0], [2]])
         (Orthonormal("row"), "axis"),
         (DisjointSupports(columns=[0, 3]), "columns"),
         (DisjointSupports("row", columns=[4]), "columns"),
-        (Support([[1, 0]]), "mask"),
-        (FixedColumns([3], [[1]] * 4), "columns"),
-        (FixedColumns([0], [[1]] * 3), "values"),
-        (FixedColumns([0], [[1]] * 4, "row"), "values"),
+        (Support(np.array([[1, 0]])), "mask"),
+        (FixedColumns([3], np.ones((4, 1))), "columns"),
+        (FixedColumns([0], np.ones((3, 1))), "values"),
+        (FixedColumns([0], np.ones((4, 1)), "row"), "values"),
         (Sparseness(0.5, entries=[2]), "low"),
         (Sparseness(0.5, axis="all", columns=[0], entries=[1]), "low"),
         (GroupSparseness([[0, 3]], 0.5), "groups"),
@@ -158,9 +161,9 @@ def test_masks_with_room_are_taken() -> None:
         UnitNorm(),
         Sparseness(0.9),
         Sparse(4, axis="all", columns=[1]),
-        Support([[1, 1, 1], [1, 0, 1], [1, 1, 1], [1, 1, 1]]),
+        Support(np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1], [1, 1, 1]])),
         FixedColumns([0, 1], np.ones((4, 2))),
-        FixedColumns([0], [[1], [7], [0]], "row"),
+        FixedColumns([0], np.array([[1], [7], [0]]), "row"),
         OrthogonalTo(1) & FixedColumns([2], np.ones((4, 1))),
         DisjointSupports() & FixedColumns([0], np.ones((4, 1))),
         Orthonormal(),
@@ -181,7 +184,7 @@ def test_known_columns_that_break_a_constraint(s: StructureSet) -> None:
     ids=str,
 )
 def test_known_columns_that_can_be_kept(s: StructureSet) -> None:
-    known = FixedColumns([1], [[1], [-0.5], [0], [0.2]])
+    known = FixedColumns([1], np.array([[1], [-0.5], [0], [0.2]]))
     (known & s).check_shape(SHAPE)
 
 
@@ -189,3 +192,13 @@ def refused(attempt: object, field: str) -> None:
     with pytest.raises(InvalidInput) as error:
         attempt()  # type: ignore[operator]
     assert field in error.value.field and len(error.value.message) > 15 and "\n" not in str(error.value)
+
+
+def test_bounds_that_agree_are_not_looked_at_entry_by_entry():
+    """The page checks a model before anybody has asked what it costs."""
+    sets = (Nonnegative(), Box(low=0.0, high=1.0))
+    tracemalloc.start()
+    check_together(sets, (4000, 5000))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000

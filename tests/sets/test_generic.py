@@ -1,4 +1,4 @@
-"""What every set promises (ARCHITECTURE rule 4), checked on all registered sets and compositions alike."""
+"""What every set promises, checked on all registered sets and compositions alike."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import re
 import numpy as np
 import pytest
 
-from semf_core.parameters import InvalidInput, params_of
-from semf_core.sets import SETS, Custom, Intersection, StructureSet, members_of, set_from_dict
+from semf_core.common.parameters import InvalidInput
+from semf_core.sets import SETS, Custom, GroupSparse, Intersection, StructureSet, members_of, set_from_dict
+from tests.described import undescribed
+from tests.helpers import of
 from tests.sets.cases import EVERY, SHAPE, SINGLE, matrices, name_of, settles, thin_examples
 
 every_set = pytest.mark.parametrize("s", EVERY, ids=name_of)
@@ -134,12 +136,13 @@ def test_round_trips(s: StructureSet) -> None:
 
 def test_short_command_line_spelling() -> None:
     assert SETS.parse("sparse:k=3,columns=0-2+5").to_dict() == {"name": "sparse", "k": 3, "columns": [0, 1, 2, 5]}
-    assert SETS.parse("group_sparse:groups=0-1|2|3-5,k=1+1+2").k == (1, 1, 2)
+    assert of(GroupSparse, SETS.parse("group_sparse:groups=0-1|2|3-5,k=1+1+2")).k == (1, 1, 2)
 
 
 @pytest.mark.parametrize("cls", list(SETS.everything()), ids=lambda cls: cls.name)
 def test_description_is_complete(cls: type[StructureSet]) -> None:
-    assert cls.title and cls.summary and cls.__doc__ and all(p.help for p in params_of(cls))
+    missing = undescribed(cls, "title", "summary", "cost")
+    assert not missing, missing
 
 
 @every_set

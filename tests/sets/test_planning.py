@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.sets import (
     Box,
     EqualNonzeros,
@@ -23,8 +24,11 @@ from semf_core.sets import (
     Support,
     UnitNorm,
     combine,
+    in_rounds,
     members_of,
+    without_rounds,
 )
+from tests.helpers import of
 from tests.sets.cases import COMPOSED, MASK, RULED, matrices, name_of
 
 CLIP = Nonnegative()
@@ -49,7 +53,7 @@ def test_exactness_does_not_depend_on_what_was_projected() -> None:
     ("sets", "word"),
     [
         ((Simplex(), L1Ball(2)), "Dykstra"),
-        ((CLIP, Smooth(1)), "Dykstra"),
+        ((Monotone(), Smooth(1)), "Dykstra"),
         ((Sparse(2), Monotone()), "rounds"),
         ((Sparse(2), Sparse(2, axis="row")), "rounds"),
         ((OrthogonalTo(1), CLIP), "keep that column"),
@@ -59,7 +63,7 @@ def test_exactness_does_not_depend_on_what_was_projected() -> None:
         ((Sparse(2), Box(1, 2)), "rounds"),
         ((Support(MASK), Monotone()), "Dykstra"),
         ((Support(MASK), Sparseness(0.5)), "rounds"),
-        ((FixedColumns([0], [[1.0]] * 6), EqualNonzeros(9, axis="all")), "rounds"),
+        ((FixedColumns([0], np.ones((6, 1))), EqualNonzeros(9, axis="all")), "rounds"),
     ],
     ids=str,
 )
@@ -70,7 +74,7 @@ def test_what_has_no_proof_is_not_called_exact(sets: tuple[StructureSet, ...], w
 
 def test_named_columns_far_out_cost_nothing() -> None:
     s = Intersection((CLIP, Sparse(2, columns=[10**12])))
-    assert s.exact and "Prop. 1" in s.reason
+    assert s.exact and "Proposition 1" in s.reason
 
 
 def test_successive_rounds_follow_the_order() -> None:
@@ -82,9 +86,29 @@ def test_successive_rounds_follow_the_order() -> None:
     assert not count_first.exact and "one round" in count_first.reason and "sparse, nonnegative" in count_first.reason
 
 
+def test_orthogonality_binds_the_named_vectors_alone() -> None:
+    """Eq. 16 along rows, and for some of them."""
+    A = matrices(1)[0]
+    for hold in (True, False):
+        P = OrthogonalTo(4, hold, axis="row", columns=[0, 5]).project(A)
+        np.testing.assert_allclose(P[[0, 5]] @ P[4], 0, atol=1e-12)
+        np.testing.assert_array_equal(P[1:4], A[1:4])
+        np.testing.assert_array_equal(P[[4, 0, 5]].T, OrthogonalTo(0, hold).project(A[[4, 0, 5]].T))
+    with pytest.raises(InvalidInput, match="the chosen one itself"):
+        OrthogonalTo(1, columns=[1])
+
+
+def test_rounds_are_put_around_constraints_and_taken_off() -> None:
+    sets = (Sparse(1), CLIP)
+    (around,) = in_rounds(sets, 2)
+    assert isinstance(around, Intersection) and (around.method, around.rounds) == ("successive", 2)
+    assert without_rounds((around,)) == (sets, 2) and without_rounds(sets) == (sets, 0)
+    assert in_rounds(sets, 0) == sets and in_rounds((), 3) == ()
+
+
 def test_intersections_flatten_unless_told_in_which_order_to_go() -> None:
     a, b, c = CLIP, Sparse(2), UnitNorm()
-    assert ((a & b) & c).sets == (a, b, c) == (a & (b & c)).sets
+    assert of(Intersection, (a & b) & c).sets == (a, b, c) == of(Intersection, a & (b & c)).sets
     ordered = Intersection((a, b), "successive")
     assert members_of(ordered & c) == (ordered, c)
     assert combine([a]) is a and combine(()).project(np.ones((2, 2))).all()

@@ -62,7 +62,8 @@ TAKEN: list[tuple[StructureSet, int]] = [
     (Support(MASK), 1),
     (DisjointSupports(), 0),
     (OrthogonalTo(1), 0),
-    (FixedColumns([1], [[1], [0], [2], [0], [0], [1]]), 0),
+    (OrthogonalTo(2, axis="row", columns=[0, 4]), 1),
+    (FixedColumns([1], np.array([[1], [0], [2], [0], [0], [1]])), 0),
     (Intersection((Nonnegative(), OrthogonalTo(2), Sparse(3, columns=[2]))), 0),
 ]
 DECLINED: list[tuple[StructureSet, int]] = [
@@ -70,7 +71,7 @@ DECLINED: list[tuple[StructureSet, int]] = [
     (Simplex(), 1),
     (EqualNonzeros(2), 0),
     (Box(0.5, 1), 0),
-    (FixedColumns([1], [[1], [1], [2], [0], [0], [1]]), 0),
+    (FixedColumns([1], np.array([[1], [1], [2], [0], [0], [1]])), 0),
     (Intersection((Nonnegative(), UnitNorm())), 0),
 ]
 

@@ -70,6 +70,37 @@ def test_smooth_meets_its_bound_and_the_optimality_condition(d: int, bound: floa
     np.testing.assert_allclose(A - P, weight * bent, atol=1e-6)
 
 
+def curves_of_many_kinds(d: int) -> Array:
+    """Noise around, above and below zero, waves, walks, a spike, and a slope that crosses zero."""
+    rng, t = np.random.default_rng(d), np.linspace(0, 1, d)
+    noise = rng.normal(size=(d, 3)) + np.array([0.0, 2.0, -2.0])
+    waves = np.sin(20 * t[:, None]) + 0.2 * rng.normal(size=(d, 2)) * np.array([0, 1])
+    walks = np.cumsum(rng.normal(size=(d, 2)), axis=0) / np.sqrt(d) - np.array([0.0, 0.5])
+    return np.column_stack([noise, waves, walks, np.eye(d)[d // 2] - 0.1, t - 0.5])
+
+
+@pytest.mark.parametrize("d", [2, 3, 50, 2000])
+@pytest.mark.parametrize("bound", [1e-12, 1e-4, 0.01, 1.0, 30.0])
+def test_smooth_nonnegative_meets_the_optimality_conditions(d: int, bound: float) -> None:
+    """P − A + λ DᵀD P is zero where P is positive and nowhere negative, for one λ ≥ 0 a column."""
+    A = curves_of_many_kinds(d)
+    s = Intersection((Nonnegative(), Smooth(bound)))
+    assert s.exact
+    P = s.project(A)
+    clipped = np.maximum(A, 0)
+    rough = roughness(clipped) > bound
+    np.testing.assert_allclose(roughness(P)[rough], bound, rtol=1e-9, atol=1e-15)
+    np.testing.assert_array_equal(P[:, ~rough], clipped[:, ~rough])
+    bent = -np.diff(np.pad(np.diff(P, axis=0), ((1, 1), (0, 0))), axis=0)
+    for a, x, g in zip(A[:, rough].T, P[:, rough].T, bent[:, rough].T, strict=True):
+        free = x > 0
+        weight = (a - x)[free] @ g[free] / max(g[free] @ g[free], 1e-300)
+        force = x - a + weight * g
+        assert weight >= 0 and x.min() >= 0
+        np.testing.assert_allclose(force[free], 0, atol=1e-6)
+        assert force.min() >= -1e-6
+
+
 def test_smooth_without_slack_is_the_mean() -> None:
     A = np.random.default_rng(1).normal(size=(8, 3))
     np.testing.assert_allclose(Smooth(0).project(A), np.broadcast_to(A.mean(axis=0), A.shape), atol=1e-15)

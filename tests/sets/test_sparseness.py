@@ -22,7 +22,7 @@ sparsenesses = st.integers(0, 1000).map(lambda i: i / 1000)
 
 
 def hoyer(X: Array) -> Array:
-    """Hoyer's measure of every column, as printed (seed 001, eq. 1)."""
+    """Hoyer's measure of every column, as printed (Potluru et al. 2013, eq. 1)."""
     root = np.sqrt(len(X))
     return (root - np.abs(X).sum(axis=0) / np.sqrt((X * X).sum(axis=0))) / (root - 1)
 
@@ -91,7 +91,7 @@ def test_target_is_reached(target: float, nonnegative: bool) -> None:
     for d in (2, 7, 400, LONG):
         hard = [np.ones(d), np.r_[1.0, np.zeros(d - 1)], 1 + 1e-9 * rng.random(d), rng.integers(1, 4, d), 10.0 ** -np.arange(d)]
         P = s.project(np.stack([*hard, *rng.normal(size=(3, d)), *rng.random((3, d))], axis=1))
-        live = P.any(axis=0)
+        live = np.asarray(P.any(axis=0))
         assert live[:5].all() and np.abs(hoyer(P[:, live]) - target).max() <= 1e-10
         assert s.violation(P) <= 1e-12 * np.linalg.norm(P)
 

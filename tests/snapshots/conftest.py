@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from semf_core.runs.folder import RunFolder
-from semf_core.snapshots.gathering import Story, gather
+from semf_core.snapshots.content import Variants
+from semf_core.snapshots.from_run import Story, from_run
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from tests.runs.common import tiny
 from tests.runs.conftest import make_service, service, shared_service  # noqa: F401 - fixtures
 
 CREATED = 1_700_000_000.0
+
+
+def with_variants(content):
+    """The content on show between two others, the first of them shown before."""
+    others = {k: replace(content, label=Label(f"Number {k}"), components=()) for k in (0, 2)}
+    return replace(content, variants=Variants(("first", "k = 8", "last"), 1, 0, others))
 
 
 @pytest.fixture(scope="session")
@@ -35,4 +44,4 @@ def dataset(spec):
 @pytest.fixture(scope="session")
 def content(recorded, dataset):
     label = Label("A title", "faces, sparse", "Two\nlines")
-    return gather(recorded, dataset, label, Story(CREATED), include_data=True)
+    return from_run(recorded, dataset, label, Story(CREATED), include_data=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from semf_core.cli import main
+from semf_core.command_line.cli import main
 from semf_core.snapshots.format import read_file, snapshot_bytes
 from semf_core.snapshots.label import Label
 

@@ -10,25 +10,26 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset, FileSource
 from semf_core.exports import EXPORTS
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.outcome import read_outcome
 from semf_core.runs.uploads import add_upload
 from semf_core.sets import SETS
 from semf_core.snapshots import archive
 from semf_core.snapshots.format import read_file, read_snapshot, snapshot_bytes
-from semf_core.snapshots.gathering import Story, gather
+from semf_core.snapshots.from_run import Story, from_run
 from semf_core.snapshots.keyframes import FACTORS, thinned
 from semf_core.snapshots.label import Label
-from semf_core.snapshots.laying import lay_out
 from semf_core.snapshots.recording import record
 from semf_core.snapshots.reproduce import reproduce
+from semf_core.snapshots.to_run_folder import to_run_folder
 from semf_core.solvers import SOLVERS, Limits
+from tests.helpers import present
 from tests.runs.common import tiny
-from tests.snapshots.conftest import CREATED
+from tests.snapshots.conftest import CREATED, with_variants
 from tests.solvers.test_protocol import LABELS
 from tests.solvers.test_protocol import data as solver_data
 
@@ -40,12 +41,12 @@ def reread(content):
 @pytest.fixture(scope="module")
 def laid(content, tmp_path_factory):
     folder = RunFolder(tmp_path_factory.mktemp("laid"))
-    lay_out(reread(content), folder)
+    to_run_folder(reread(content), folder)
     return folder
 
 
 def test_the_same_run_gives_the_same_bytes(content, recorded, dataset):
-    again = gather(recorded, dataset, content.label, Story(CREATED), include_data=True)
+    again = from_run(recorded, dataset, content.label, Story(CREATED), include_data=True)
     assert snapshot_bytes(again) == snapshot_bytes(content) == snapshot_bytes(reread(content))
 
 
@@ -96,9 +97,9 @@ def test_zero_rows_are_left_out_and_come_back(tmp_path):
     other.path.mkdir()
     spec = replace(spec, rank=2, dataset=_saved(tmp_path, data))
     record(spec, folder)
-    content = gather(folder, spec.dataset.load(), Label(), Story(CREATED))
-    assert len(content.keyframes.rows) == 10
-    lay_out(reread(content), other)
+    content = from_run(folder, spec.dataset.load(), Label(), Story(CREATED))
+    assert len(present(content.keyframes).rows) == 10
+    to_run_folder(reread(content), other)
     assert other.frame(3).U.shape == (12, 2) and not other.frame(3).U[[2, 5]].any()
 
 
@@ -115,7 +116,7 @@ def test_neither_an_upload_id_nor_a_path_is_told(tmp_path, dataset):
         folder.path.mkdir()
         record(spec, folder)
         folder.write_spec(replace(spec, dataset=source))
-        members = gather(folder, dataset, Label(), Story(CREATED)).members()
+        members = from_run(folder, dataset, Label(), Story(CREATED)).members()
         assert not any(told.encode() in data for data in members.values())
 
 
@@ -126,9 +127,9 @@ def test_every_solver_can_be_saved_and_run_again(cls, tmp_path):
     folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
     dataset = record(spec, folder).dataset
-    back = reread(gather(folder, dataset, Label(), Story(CREATED)))
+    back = reread(from_run(folder, dataset, Label(), Story(CREATED)))
     assert back.spec.solver == spec.solver and reproduce(back, dataset).exact
-    lay_out(back, RunFolder(tmp_path))
+    to_run_folder(back, RunFolder(tmp_path))
     assert read_outcome(RunFolder(tmp_path)).certificate.to_dict() == read_outcome(folder).certificate.to_dict()
 
 
@@ -162,9 +163,7 @@ def test_headline_numbers(content):
 
 
 def test_a_newer_schema_is_refused_and_an_older_one_is_brought_up_to_date(content, monkeypatch):
-    data = snapshot_bytes(content)
-    monkeypatch.setattr(archive, "SCHEMA", 2)
-    newer = snapshot_bytes(content)
+    data, newer = snapshot_bytes(content), snapshot_bytes(with_variants(content))
     monkeypatch.setitem(archive.UPGRADES, 1, lambda old: {name: d for name, d in old.items() if name != "thumbnail.png"})
     assert content.thumbnail and read_snapshot("old.semf", data).thumbnail == b""
     monkeypatch.setattr(archive, "SCHEMA", 1)

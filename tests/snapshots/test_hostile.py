@@ -6,6 +6,7 @@ import io
 import json
 import re
 import stat
+import tracemalloc
 import zipfile
 from dataclasses import replace
 
@@ -13,11 +14,16 @@ import numpy as np
 import pytest
 
 from benchmarks.mutations import mutated
-from semf_core.parameters import InvalidInput
+from pages.ui import feed
+from semf_core.common.parameters import InvalidInput
+from semf_core.runs import folder as folder_module
+from semf_core.runs.frames import read_frame
+from semf_core.snapshots import checking
 from semf_core.snapshots.archive import MANIFEST, packed
 from semf_core.snapshots.content import npy_bytes
 from semf_core.snapshots.format import read_snapshot, snapshot_bytes
 from semf_core.solvers import COLUMNS
+from tests.helpers import noted
 
 MUTATIONS = 200
 
@@ -215,3 +221,65 @@ def test_generated_files_never_crash_the_reader(members):
         except InvalidInput:
             refused += 1
     assert refused > MUTATIONS / 2
+
+
+# -- what looking at it costs ------------------------------------------------------------------
+
+
+def light(members, rows):
+    """A file of a few kilobytes that declares this many rows of data, of which its keyframes keep eight."""
+    kept = {name: data for name, data in members.items() if name.startswith(("history", "keyframes", "events", "model"))}
+    about = json.loads(members["about.json"])
+    about["data"]["shape"][0] = rows
+    return packed(kept | {"about.json": json.dumps(about).encode()})
+
+
+def test_a_shape_that_makes_factors_of_gigabytes(members):
+    """Refused by the declared numbers: nothing of that size is made, not even to look at it."""
+    tracemalloc.start()
+    try:
+        text = refusal(light(members, 10**8))
+        assert "shape: makes factors of" in text
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_shape_that_is_not_that_of_the_data(service, members, monkeypatch):
+    """The recipe makes other data than the file declares: it is drawn without them, once for all who look."""
+    handle = service.gallery.add_file("light.semf", light(members, 100_000))
+    with pytest.raises(InvalidInput, match="dataset"):
+        service.dataset(handle.id)
+    reads: list = []
+    monkeypatch.setattr(folder_module, "read_frame", noted(reads, read_frame))
+    for _ in range(5):
+        reply = feed.answer(service, handle.id, feed.Ask())
+        assert "basis" in reply["picture"] and "samples" not in reply["picture"]
+    assert len(reads) <= 2, "the newest keyframe, and a look for a newer frame"
+
+
+def test_too_many_keyframes(members):
+    count = 2000
+    names = ("X", "U", "Y", "V")
+    planes = {f"keyframes/{n}.npy": npy_bytes(np.repeat(decoded(members, n)[..., :1], count, axis=-1)) for n in names}
+    planes["keyframes/iterations.npy"] = npy_bytes(np.arange(count))
+    planes["keyframes/exponents.npy"] = npy_bytes(np.zeros((4, count), np.int16))
+    assert "keyframes: are 2,000" in refusal(packed(members | planes))
+
+
+def decoded(members, name):
+    return np.lib.format.read_array(io.BytesIO(members[f"keyframes/{name}.npy"]))
+
+
+def test_texts_of_many_megabytes_are_refused_by_their_size(members, monkeypatch):
+    """2000 events of 90 kB: nothing of them is read, nor looked at letter by letter."""
+    events = [{"iteration": 0, "kind": "kick", "text": "x" * 90_000}] * 2000
+    monkeypatch.setattr(checking, "read_json_member", None)
+    assert "events.json has more than 16 MB" in refusal(packed(members | {"events.json": json.dumps(events).encode()}))
+
+
+@pytest.mark.parametrize("shape", [(1,) * 65, (2**70, 8), (0, 2**70), (True, 8), (-3, 8), (0, 2**40, 2**40)], ids=str)
+def test_shapes_that_no_array_has(members, shape):
+    head = repr({"descr": "<f8", "fortran_order": False, "shape": shape}).encode().ljust(700) + b"\n"
+    array = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(64)
+    assert re.search("dimensions|size|cut off", refusal(packed(members | {"history/alpha.npy": array})))

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
 from semf_core.runs.edits import Edit
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.session import Session
 from semf_core.sets import Nonnegative, Sparse
-from semf_core.snapshots.gathering import Story, gather
+from semf_core.snapshots.from_run import Story, from_run
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.reproduce import TOLERANCE, reproduce
 from semf_core.solvers import COLUMNS, Limits
@@ -43,7 +43,7 @@ def edited(folder, edits):
     session.work(lambda: False)
     session.finish()
     session.close()
-    return gather(folder, session.dataset, Label(), Story(CREATED)), session.dataset
+    return from_run(folder, session.dataset, Label(), Story(CREATED)), session.dataset
 
 
 EDITS = (
@@ -72,7 +72,7 @@ def test_a_fork_starts_from_its_factors(tmp_path, dataset, spec):
     session.work(lambda: False)
     session.finish()
     session.close()
-    content = gather(folder, dataset, Label(), Story(CREATED))
+    content = from_run(folder, dataset, Label(), Story(CREATED))
     assert content.start is not None and reproduce(content, dataset).exact
 
 
@@ -102,7 +102,7 @@ def test_rounding_is_forgiven_on_another_platform_only(content, dataset):
 
 def test_a_history_that_goes_on_too_long(content, dataset):
     longer = np.concatenate((content.history, content.history[-1:]))
-    found = reproduce(replace(content, history=longer), dataset)
+    found = reproduce(replace(content, history=longer, iterations=len(longer)), dataset)
     assert not found.reproduced and "ends after" in found.sentence()
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import FileSource
 from semf_core.model import preset_names
-from semf_core.parameters import InvalidInput
 from semf_core.runs.edits import Edit
 from semf_core.service import Service
 from semf_core.snapshots.format import snapshot_bytes
@@ -103,14 +103,16 @@ def test_edits_are_kept_and_go_on(service):
     assert service.status(more.id).spec.limits.max_iter == 60
 
 
-def test_a_finished_one_gives_its_factors_to_a_new_run(service):
+def test_a_finished_one_goes_on_with_its_history(service):
     handle = service.start(tiny(max_iter=20))
     wait_for_state(service, handle.id, "finished")
+    before = service.scalars(handle.id)
     more = service.continue_from(service.save(handle.id).id)
-    wait_for(lambda: service.events(more.id))
-    assert service.status(more.id).iterations == 0 and service.events(more.id)[0].kind == "fork"
-    service.step(more.id, more.key, 3)
-    wait_for(lambda: service.status(more.id).iterations == 3)
+    assert service.status(more.id).iterations == 20 and (service.scalars(more.id) == before).all(), "the earlier curves stay"
+    assert service.events(more.id)[-1].kind == "edit" and "goes on from here" in service.events(more.id)[-1].text
+    service.resume(more.id, more.key)
+    wait_for_state(service, more.id, "finished")
+    assert service.status(more.id).iterations == 40, "its limits count from there"
 
 
 def test_uploaded_data_travels_only_if_wanted(service, make_service, dataset):
@@ -185,12 +187,11 @@ def test_reading_only(make_service, spec):
             lambda: reader.gallery.duplicate(saved.id),
             lambda: reader.gallery.delete(saved.id, saved.key),
             lambda: reader.gallery.publish(saved.id, saved.key, True),
-            lambda: reader.remove_unused_uploads(),
         ]
         for action in refused:
             with pytest.raises(InvalidInput, match="shows results only"):
                 action()
-        assert not reader._manager._fleet.workers, "no worker waits for work that never comes"
+        assert not reader._manager._worker_pool.workers, "no worker waits for work that never comes"
     finally:
         reader.close()
     assert {p: p.stat().st_mtime_ns for p in writer.home.rglob("*")} == before

@@ -13,13 +13,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from semf_core.parameters import InvalidInput
+from semf_core.common.parameters import InvalidInput
+from semf_core.runs import folder_cache
 from semf_core.runs.uploads import add_upload, remove_unused
 from semf_core.snapshots import index as index_module
-from semf_core.snapshots import opened as opened_module
 from semf_core.snapshots.format import read_file, snapshot_bytes
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.store import SnapshotStore
+from tests.helpers import present
 
 
 @pytest.fixture
@@ -215,12 +216,30 @@ def test_opened_folders_are_bounded(store, content, monkeypatch):
     first, second = store.add(content), store.add(content)
     folder = store.folder(first.id)
     monkeypatch.setenv("SEMF_MAX_OPENED_MB", "0")
-    store.folder(second.id)
+    with pytest.raises(InvalidInput, match="try again in a minute"):
+        store.folder(second.id)
     assert folder.path.exists(), "it was looked at just now"
-    monkeypatch.setattr(opened_module, "QUIET_SECONDS", -1)
-    store._opened.remove(second.id)
+    monkeypatch.setattr(folder_cache, "QUIET_SECONDS", -1)
     store.folder(second.id)
     assert not folder.path.exists() and len(store.folder(first.id).rows())
+
+
+def test_what_cannot_be_opened_is_not_tried_at_every_look(home, content, monkeypatch):
+    asked = []
+
+    def call(function, subject, **arguments):
+        asked.append(function.__name__)
+        if function.__name__ == "open_into":
+            raise InvalidInput(subject, "needs more memory than there is")
+        return function(**arguments)
+
+    store = SnapshotStore(home, call=call)
+    handle = store.add(content)
+    for _ in range(5):
+        with pytest.raises(InvalidInput, match="memory"):
+            store.folder(handle.id)
+    assert asked.count("open_into") == 1
+    store.close()
 
 
 def test_an_upload_that_a_snapshot_needs_is_not_unused(store, content, dataset, home):
@@ -250,7 +269,7 @@ def test_killed_savers_lose_nothing(store, content, home, tmp_path):
     saved = set()
     savers = [subprocess.Popen([sys.executable, "-c", SAVER, home, file], stdout=subprocess.PIPE, text=True) for _ in "ab"]
     for saver in savers:
-        assert saver.stdout.readline() == "ready\n"
+        assert present(saver.stdout).readline() == "ready\n"
     time.sleep(0.1)
     for saver in savers:
         saver.send_signal(signal.SIGKILL)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from semf_core.problem import make_problem
+from semf_core.factorization.problem import make_problem
 from semf_core.solvers import Limits, Run
 
 

@@ -5,9 +5,10 @@ import io
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import nnls
 
-from semf_core.problem import make_problem
-from semf_core.sets import GroupSparse, Nonnegative, OrthogonalTo, Sparse, UnitNorm
+from semf_core.factorization.problem import make_problem
+from semf_core.sets import FixedColumns, GroupSparse, Nonnegative, OrthogonalTo, Sparse, UnitNorm
 from semf_core.solvers import ADMM, COLUMNS, Case, Limits, Run
 from semf_core.solvers.penalties import decide, factors
 from tests.solvers.reference import reference_admm
@@ -52,7 +53,7 @@ def test_iterates_equal_the_plain_transcription(X, Y, options):
     run = make_run(M, X=X, Y=Y, **options)
     Y0 = run.state.Y.copy()
     names = {k: v for k, v in options.items() if k in {"gamma", "mu", "nu", "epsilon", "q"}}
-    norm = np.linalg.norm(M)
+    norm = float(np.linalg.norm(M))
     expected = reference_admm(
         M,
         Y0,
@@ -93,6 +94,30 @@ def test_iterates_equal_the_plain_transcription(X, Y, options):
 def test_each_case_of_algorithm_2(now, before, case, alpha, beta):
     assert decide(np.array(now, float), np.array(before, float), 5e-4) == case
     assert factors(case, 2.0, 5.0) == pytest.approx((alpha, beta))
+
+
+@pytest.mark.parametrize("shape", [(30, 40, 4), (12, 40, 20), (40, 12, 20)], ids=str)
+def test_as_many_inner_steps_as_unknowns_solve_the_equations(shape):
+    """Conjugate gradients end after p steps; with more components than rows or columns too, where (8) is solved otherwise."""
+    m, n, p = shape
+    M = planted(m, n, 4)
+    runs = [make_run(M, p, alpha0=0.3, beta0=0.3, inner=inner, limits={"max_iter": 10}).finish() for inner in (0, 2 * p)]
+    for exact, stepwise in zip(*(run.factors(best=False) for run in runs), strict=True):
+        np.testing.assert_allclose(stepwise, exact, rtol=1e-6, atol=1e-8 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("inner", [1, 3])
+def test_few_inner_steps_converge_to_the_same(inner):
+    """(7a) and (7b) by a gradient step or a few conjugate ones; V known, so that there is one answer."""
+    rng = np.random.default_rng(1)
+    V = rng.gamma(0.5, size=(4, 40))
+    M = rng.gamma(0.5, size=(30, 4)) @ V + 0.1 * rng.standard_normal((30, 40))
+    known = (FixedColumns(range(4), V.T, axis="row"),)
+    options = {"penalty": "fixed", "alpha0": 1.0, "beta0": 1.0, "limits": {"max_iter": 500}}
+    runs = [make_run(M, Y=known, inner=steps, **options).finish() for steps in (0, inner)]
+    truth = np.array([nnls(V.T, row)[0] for row in M])
+    for run in runs:
+        np.testing.assert_allclose(run.factors(best=False)[0], truth, atol=1e-10)
 
 
 def test_stops_only_after_three_quiet_iterations_in_a_row():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from semf_core.parameters import InvalidInput, params_of
+from semf_core.common.parameters import InvalidInput, params_of
 from semf_core.solvers import SOLVERS
 from tests.sets.test_bad_parameters import bad_values
 

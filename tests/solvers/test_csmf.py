@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semf_core import metrics
+from semf_core.factorization.result import make_result
+from semf_core.mathematics import metrics
 from semf_core.model import preset
 from semf_core.solvers import CSMF, CSMFnc, CSMFncc
-from semf_core.solvers.csmf import fit_costs, minimised
+from semf_core.solvers.csmf import SHRUNK, fit_costs, minimised
+from tests.helpers import present
 from tests.solvers.descent import assert_never_rises, costs_along, nonnegative_data, run_on
 
 VARIANTS = [pytest.param(cls, id=cls.name) for cls in (CSMF, CSMFnc, CSMFncc)]
@@ -94,6 +96,32 @@ def test_coefficients_start_at_least_squares_where_they_may_have_any_sign():
     np.testing.assert_allclose(V, np.linalg.lstsq(U, M, rcond=None)[0], rtol=1e-6)
 
 
+def test_nonnegative_coefficients_start_at_the_scale_of_the_data():
+    M = nonnegative_data()
+    U, V, *_ = run_on(M, 3, CSMFncc(start="scaled"), 1).factors(best=False)
+    assert np.vdot(M, U @ V) == pytest.approx(np.vdot(U @ V, U @ V)), "no other multiple of V is nearer"
+    U2, V2, *_ = run_on(255 * M, 3, CSMFncc(start="scaled"), 1).factors(best=False)
+    np.testing.assert_allclose(U2 @ V2, 255 * U @ V)
+
+
+def test_the_published_start_ignores_the_scale():
+    U, V, *_ = run_on(nonnegative_data(), 3, CSMFncc(start="published"), 1).factors(best=False)
+    U2, V2, *_ = run_on(255 * nonnegative_data(), 3, CSMFncc(start="published"), 1).factors(best=False)
+    np.testing.assert_array_equal(U @ V, U2 @ V2)
+    assert 0 < U.min() < 0.1 and 0.9 < V.max() < 1
+
+
+def test_components_that_shrink_are_told_of():
+    """Without a weight on V the product keeps its size while the components, and the price of them, fall."""
+    M = 0.01 * nonnegative_data()
+    shrunk = run_on(M, 3, CSMFncc(alpha=1e-3, beta=1e-3, start="published"), 200).finish()
+    held = run_on(M, 3, CSMFncc(alpha=1e-3, beta=1e-3, lam=1e-3, start="scaled"), 200).finish()
+    first = shrunk.state.numbers["first_size"]
+    assert np.linalg.norm(shrunk.factors()[0]) < SHRUNK * first
+    assert "nothing keeps V from growing" in make_result(shrunk).ending.text
+    assert "nothing keeps V" not in make_result(held).ending.text
+
+
 def test_without_penalties_the_fit_is_that_of_the_truncated_svd():
     M = nonnegative_data()
     run = run_on(M, 3, CSMF(alpha=0), 400).finish()
@@ -117,6 +145,6 @@ def test_swimmer_without_ghosts():
     while run.stop_reason is None and run.iterations < 600:
         run.advance()
     U = run.factors()[0]
-    assert metrics.parts_found(U, dataset.parts) == 17
-    assert metrics.ghosts(U, dataset.parts) == 0 and metrics.overlap(U) < 0.01
+    assert metrics.parts_found(U, present(dataset.parts)) == 17
+    assert metrics.ghosts(U, present(dataset.parts)) == 0 and metrics.overlap(U) < 0.01
     assert metrics.relative_error(run.problem.matrix.norm, run.best_uv) < 1e-3

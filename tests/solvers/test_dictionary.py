@@ -1,18 +1,22 @@
 """Batch OMP, K-SVD, MOD and the orthonormal dictionary: mathematics, recovery, and what is refused."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.decomposition import MiniBatchDictionaryLearning, sparse_encode
 from sklearn.linear_model import orthogonal_mp_gram
 
-from semf_core import factorize, metrics
+from semf_core import factorize
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import NoisyDictionary
-from semf_core.parameters import InvalidInput
-from semf_core.problem import make_problem
+from semf_core.factorization.problem import make_problem
+from semf_core.mathematics import metrics
 from semf_core.solvers import KSVD, Limits, OnlineDictionary, OptimalDirections, OrthonormalDictionary, Run
 from semf_core.solvers.ksvd import least_squares_atoms, rank_one_sweep, refreshed
 from semf_core.solvers.omp import batch_omp
 from semf_core.solvers.online import descend
+from tests.helpers import present
 
 CODED = (KSVD, OptimalDirections)
 
@@ -68,7 +72,7 @@ def test_more_nonzeros_than_dimensions_explain_everything():
 # -- refitting ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("refit", [lambda *a: rank_one_sweep(*a, 1), lambda *a: rank_one_sweep(*a, 5), least_squares_atoms])
+@pytest.mark.parametrize("refit", [partial(rank_one_sweep, power=1), partial(rank_one_sweep, power=5), least_squares_atoms])
 def test_refitting_keeps_supports_and_unit_atoms_and_never_raises_the_residual(refit):
     Dt, signals, codes = coded(2)
     new, refitted = refit(Dt.copy(), signals, codes)
@@ -115,8 +119,8 @@ def test_recovers_most_of_the_generating_dictionary(cls, fewest):
     """Figure 2's largest problem: 20×50, k = 3, 20 dB, 1000 samples."""
     dataset = NoisyDictionary(samples=1000).load()
     result = factorize(dataset.data, 50, solver=cls(k=3), max_iter=60)
-    assert metrics.recovered_atoms(dataset.parts, result.U) >= fewest
-    assert metrics.dictionary_distance(dataset.parts, result.U) < 0.05
+    assert metrics.recovered_atoms(present(dataset.parts), result.U) >= fewest
+    assert metrics.dictionary_distance(present(dataset.parts), result.U) < 0.05
     assert np.count_nonzero(result.V, axis=0).max() <= 3
 
 
@@ -170,7 +174,7 @@ def test_online_descent_lowers_the_fit_of_all_batches():
 def test_online_learning_with_pursuit_recovers_the_dictionary():
     dataset = NoisyDictionary(samples=1000).load()
     result = factorize(dataset.data, 50, solver=OnlineDictionary(coding="pursuit", k=3, batch=100), max_iter=40)
-    assert metrics.recovered_atoms(dataset.parts, result.U) >= 40
+    assert metrics.recovered_atoms(present(dataset.parts), result.U) >= 40
     assert np.count_nonzero(result.V, axis=0).max() <= 3
 
 

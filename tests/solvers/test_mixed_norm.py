@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Faces
-from semf_core.metrics import hoyer_sparseness as hoyer
-from semf_core.metrics import parts_found
-from semf_core.parameters import InvalidInput
-from semf_core.problem import make_problem
+from semf_core.factorization.problem import make_problem
+from semf_core.mathematics.metrics import hoyer_sparseness as hoyer
+from semf_core.mathematics.metrics import parts_found
 from semf_core.sets.hoyer import ratio_of
 from semf_core.solvers import Limits, MixedNormNMF, Run
 from tests.sets.oracles import best_of_ratio
@@ -53,13 +53,46 @@ def test_without_sharing_every_column_has_the_sparseness(faces):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"split": "grid", "delta": 3}, {"shared": False}, {"sweeps": 1, "inner": 1}, {"start": "random"}], ids=str
+    "options",
+    [
+        {},
+        {"split": "grid", "delta": 3},
+        {"shared": False},
+        {"sweeps": 1, "inner": 1},
+        {"start": "random"},
+        {"pairs": "all"},
+        {"sparseness_y": 0.4},
+        {"sparseness_y": (0.3, 0.6), "groups_y": ((0, 1), (2, 3, 4)), "shared": False},
+    ],
+    ids=str,
 )
 def test_the_cost_never_rises(options):
     for seed in range(3):
         run = run_of(small(seed, (30, 40), 5), 5, MixedNormNMF(0.5, **options), 25, seed).finish()
         residual = run.history.residual_uv
         assert (np.diff(residual) <= 1e-9 * residual[:-1]).all()
+
+
+def test_rows_of_v_share_a_sparseness_too(faces):
+    """Groups of their own: the mean is held, and traded within the group; U stays as asked."""
+    groups = (tuple(range(10)), tuple(range(10, 25)))
+    U, V, _, _ = run_of(faces, 25, MixedNormNMF(0.6, sparseness_y=(0.2, 0.5), groups_y=groups), 10).finish().factors()
+    for group, target in zip(groups, (0.2, 0.5), strict=True):
+        sparseness = hoyer(V.T)[list(group)]
+        assert abs(sparseness.mean() - target) <= 1e-9 and np.ptp(sparseness) > 0.01
+    assert abs(hoyer(U).mean() - 0.6) <= 1e-9 and (V >= 0).all()
+
+
+def test_all_pairs_meet(faces):
+    """Every two columns trade: more of the sparseness is where it belongs after the same number of iterations."""
+    one, every = (run_of(faces, 25, MixedNormNMF(0.6, pairs=pairs), 4).finish() for pairs in ("matched", "all"))
+    assert every.best_uv < one.best_uv
+    assert abs(hoyer(every.factors()[0]).mean() - 0.6) <= 1e-9
+
+
+def test_groups_of_rows_need_a_sparseness():
+    with pytest.raises(InvalidInput, match="say nothing"):
+        MixedNormNMF(0.6, groups_y=((0, 1), (2,)))
 
 
 def test_a_column_is_the_best_of_its_kind():

@@ -1,6 +1,7 @@
 """NMF by its several ways: monotone, agreeing with scikit-learn, with a slow reference and with one another."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from semf_core.sets import Nonnegative
 from semf_core.solvers import (
     CoordinateNMF,
     CSMFncc,
+    ExtrapolatedNMF,
     FixedPenaltyNMF,
     MultiplicativeNMF,
     ProjectedGradientNMF,
@@ -55,6 +57,7 @@ def test_single_sweeps_are_scikit_learn_in_one_go():
         (ProjectedGradientNMF(), 100, 0.05),
         (CSMFncc(alpha=0), 700, 0.02),
         (FixedPenaltyNMF(), 2000, 0.002),
+        (ExtrapolatedNMF(), 300, 0.002),
     ],
     ids=lambda v: getattr(v, "name", None),
 )
@@ -95,8 +98,8 @@ def test_the_tolerance_of_the_subproblems_tightens():
 
 
 def test_fixed_penalties_are_semf_with_fixed_penalties():
-    options = {"alpha0": 0.3, "beta0": 0.2, "gamma": 1.2}
-    theirs = factorize(M, 3, X=Nonnegative(), Y=Nonnegative(), penalty="fixed", max_iter=30, tol=0, **options)
+    options: dict[str, Any] = {"alpha0": 0.3, "beta0": 0.2, "gamma": 1.2}
+    theirs = factorize(M, 3, X=Nonnegative(), Y=Nonnegative(), solver="semf", penalty="fixed", max_iter=30, tol=0, **options)
     ours = factorize(M, 3, solver=FixedPenaltyNMF(**options), max_iter=30, tol=0)
     np.testing.assert_array_equal(ours.U, theirs.U)
     assert np.ptp(ours.history.alpha) == 0 and ours.history.alpha[0] == pytest.approx(0.3 * np.linalg.norm(M))
@@ -104,7 +107,13 @@ def test_fixed_penalties_are_semf_with_fixed_penalties():
 
 @pytest.mark.parametrize(
     ("solver", "iterations"),
-    [(MultiplicativeNMF(), 1500), (CoordinateNMF(), 200), (ProjectedGradientNMF(), 30), (FixedPenaltyNMF(), 600)],
+    [
+        (MultiplicativeNMF(), 1500),
+        (CoordinateNMF(), 200),
+        (ProjectedGradientNMF(), 30),
+        (FixedPenaltyNMF(), 600),
+        (ExtrapolatedNMF(), 60),
+    ],
     ids=lambda v: getattr(v, "name", None),
 )
 def test_separable_parts_are_recovered(solver, iterations):

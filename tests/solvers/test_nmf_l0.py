@@ -1,11 +1,11 @@
-"""NMFℓ0: counted nonzeros at every iteration, a cost that falls while the support stays, planted factors found."""
+"""NMFℓ⁰: counted nonzeros at every iteration, a cost that falls while the support stays, planted factors found."""
 
 import numpy as np
 import pytest
 from scipy.optimize import nnls as one_by_one
 
-from semf_core.metrics import parts_found
-from semf_core.problem import make_problem
+from semf_core.factorization.problem import make_problem
+from semf_core.mathematics.metrics import parts_found
 from semf_core.solvers import CountedCodesNMF, CountedPartsNMF, Limits, Run
 
 

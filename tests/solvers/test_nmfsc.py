@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from semf_core.metrics import hoyer_sparseness, parts_found
-from semf_core.parameters import InvalidInput
-from semf_core.problem import make_problem
+from semf_core.common.parameters import InvalidInput
+from semf_core.factorization.problem import make_problem
+from semf_core.mathematics.metrics import hoyer_sparseness, parts_found
 from semf_core.sets.hoyer import ratio_of
 from semf_core.solvers import Limits, Run, SparsenessNMF
 from tests.sets.oracles import nearest_of_ratio
@@ -52,6 +52,40 @@ def test_a_step_is_the_nearest_point_of_the_gradient_step():
     run.advance()
     U, *_ = run.factors(best=False)
     np.testing.assert_allclose(U / np.linalg.norm(U, axis=0), expected / np.linalg.norm(expected, axis=0), atol=1e-9)
+
+
+@pytest.mark.parametrize(("s_x", "s_y"), SETTINGS)
+def test_the_published_scheme_keeps_the_sparseness_and_never_raises_the_cost(s_x, s_y):
+    _, M = planted((30, 40), 4, 1)
+    run = run_of(M, 4, SparsenessNMF(s_x, s_y, scheme="published"), 60).finish()
+    U, V, _, _ = run.factors(best=False)
+    for factor, wanted in ((U, s_x), (V.T, s_y)):
+        assert (factor >= 0).all()
+        if wanted is not None:
+            np.testing.assert_allclose(hoyer_sparseness(factor), wanted, atol=1e-9)
+    residual = run.history.residual_uv
+    assert (np.diff(residual) <= 1e-9 * residual[:-1]).all() and residual[-1] < 0.8 * residual[0]
+
+
+def test_the_published_scheme_updates_a_free_factor_as_its_code_does():
+    _, M = planted((6, 9), 2, 3)
+    run = run_of(M, 2, SparsenessNMF(None, 0.5, scheme="published"), 1, seed=2)
+    X = run.factors(best=False)[0]
+    run.advance()
+    U, V, _, _ = run.factors(best=False)
+    expected = X * (M @ V.T) / (X @ V @ V.T + 1e-9)
+    np.testing.assert_allclose(U, expected, rtol=1e-6)
+
+
+def test_the_published_scheme_ends_when_its_step_has_collapsed():
+    _, M = planted((6, 9), 2, 3)
+    solver = SparsenessNMF(None, 0.5, scheme="published")
+    run = Run(make_problem(M, 2, solver=solver), solver, Limits(max_iter=500, tol=1e-16))
+    run.advance()
+    run.state.numbers["step_y"] = 1e-201
+    before = run.factors(best=False)[0].copy()
+    run.finish()
+    assert run.iterations < 10 and (run.factors(best=False)[0] == before).all()
 
 
 def test_planted_parts_are_found():

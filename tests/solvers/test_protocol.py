@@ -2,21 +2,23 @@
 
 import dataclasses
 import io
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from semf_core import factorize
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Swimmer
-from semf_core.metrics import match_parts
+from semf_core.factorization.problem import make_problem
+from semf_core.mathematics.metrics import match_parts
 from semf_core.model import ModelSpec
-from semf_core.parameters import InvalidInput
-from semf_core.problem import make_problem
 from semf_core.sets import Nonnegative, Simplex, members_of
-from semf_core.solvers import ADMM, SOLVERS, Limits, Run
-from semf_core.solvers.base import NEEDS
-from semf_core.solvers.divergence import DivergenceNMF
+from semf_core.solvers import ADMM, LNMF, SOLVERS, Limits, NsNMF, Run
+from semf_core.solvers.base import NEEDS, Solver
+from tests.described import undescribed
+from tests.helpers import noted
 
 ALL = [pytest.param(cls, id=cls.name) for cls in SOLVERS]
 DIRECT = [pytest.param(cls, id=cls.name) for cls in SOLVERS if not cls.splits]
@@ -44,11 +46,46 @@ def run_of(cls, iterations=6, seed=1, M=None):
 
 @pytest.mark.parametrize("cls", ALL)
 def test_describes_itself(cls):
-    assert cls.title and cls.summary and cls.family and cls.enforces and cls.reference
-    assert not cls.summary.endswith(".") and set(cls.needs) <= set(NEEDS)
+    missing = undescribed(cls, "title", "summary", "family", "enforces", "reference")
+    assert not missing, missing
+    assert not cls.summary.endswith("."), f"{cls.__name__}: its summary is a phrase, without a full stop"
+    assert set(cls.needs) <= set(NEEDS), f"{cls.__name__}: needs can hold {', '.join(NEEDS)}"
+    assert cls.objective is not Solver.objective, f"{cls.__name__}: define objective(), LaTeX"
     latex = cls().objective()
-    assert latex.count("{") == latex.count("}") and (r"\min" in latex or r"\max" in latex)
+    assert latex.count("{") == latex.count("}") and (r"\min" in latex or r"\max" in latex), f"{cls.__name__}: {latex}"
     assert SOLVERS.build(cls().to_dict()) == cls()
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_the_common_start_is_the_same_for_all_that_take_one(cls, monkeypatch):
+    """And whoever does not take it says what it begins with instead."""
+    calls: list = []
+    init = cls.init
+    monkeypatch.setattr(cls, "init", noted(calls, init))
+    solver = cls()
+    runs = [Run(problem_for(solver), solver, Limits(common_start=True), seed) for seed in (3, 4)]
+    begun = [problem for _, problem, _ in calls]
+    if cls.own_start:
+        assert all(factor is None for problem in begun for factor in problem.start)
+        first, second = (init(solver, problem_for(solver, start=start(seed)), np.random.default_rng(0)) for seed in (3, 4))
+        assert np.array_equal(first.Z, second.Z), "it would take a start, but says that it does not"
+        return
+    (X, Y), problem = begun[0].start, begun[0]
+    whole_x, whole_y = start(3)
+    rows = slice(None) if problem.rows is None else problem.rows
+    columns = slice(None) if problem.columns is None else problem.columns
+    np.testing.assert_allclose(X, whole_x[rows])
+    np.testing.assert_allclose(Y, whole_y[:, columns])
+    states = [run.solver.step(problem, run.state) for run in runs]
+    assert not np.allclose(states[0].Z, states[1].Z), "the start has no effect"
+
+
+def start(seed):
+    """Uniform factors of the whole M whose product is as large as M."""
+    rng = np.random.default_rng((seed, 0, 1))
+    X, Y = rng.random((M_ROWS, RANK)), rng.random((RANK, N_COLUMNS))
+    scale = np.sqrt(np.linalg.norm(data()) / np.linalg.norm(X @ Y))
+    return scale * X, scale * Y
 
 
 @pytest.mark.parametrize("cls", ALL)
@@ -63,7 +100,7 @@ def test_every_iteration_is_finite_and_in_the_sets_that_it_claims(cls):
         assert frame.residual_uv == pytest.approx(np.linalg.norm(M - U @ V), rel=1e-6, abs=1e-6)
         assert frame.residual_xy == pytest.approx(np.linalg.norm(M - X @ Y), rel=1e-6, abs=1e-6)
         for member, factor in zip(sets, (U, V), strict=True):
-            assert member.violation(factor) <= 1e-7 * max(1, np.linalg.norm(factor))
+            assert member.violation(factor) <= 1e-7 * max(1.0, float(np.linalg.norm(factor)))
     assert run.stop_reason == "iteration limit"
 
 
@@ -104,7 +141,7 @@ def test_the_best_factors_are_those_of_the_smallest_residual_or_cost(cls):
 def test_a_cost_beyond_the_fit_decides_what_is_best_and_forbids_the_polish(cls):
     run = run_of(cls, 4).finish()
     cost, residual = run.solver.cost(run.problem, run.state), run.history.last("residual_uv")
-    fits = np.isclose(cost, residual**2) or isinstance(run.solver, DivergenceNMF)
+    fits = np.isclose(cost, residual**2) or isinstance(run.solver, LNMF | NsNMF)
     assert run.solver.penalised != fits
     run.limits = dataclasses.replace(run.limits, polish=5)
     before = run.factors()
@@ -187,7 +224,13 @@ def keeps_nonnegative(cls):
     return any(isinstance(member, Nonnegative | Simplex) for s in cls().structure((24, 60), 4)[0] for member in members_of(s))
 
 
-TUNED = {"nmfsc": {"sparseness_x": 0.55}, "nnsc": {"lam": 0.05}, "nmf-l0": {"share": 0.25}, "nmf-l0-codes": {"most": 4}}
+TUNED: dict[str, dict[str, Any]] = {
+    "nmfsc": {"sparseness_x": 0.55},
+    "nnsc": {"lam": 0.05},
+    "nmf-l0": {"share": 0.25},
+    "nmf-l0-codes": {"most": 4},
+    "nmf-titan": {"share": 0.25},
+}
 PARTS_FINDERS = [pytest.param(cls, id=cls.name) for cls in SOLVERS if keeps_nonnegative(cls)]
 
 

@@ -7,8 +7,8 @@ import distributed
 import numpy as np
 import pytest
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import FileSource
-from semf_core.parameters import InvalidInput
 from semf_core.studies import StudyStore, run_study
 from semf_core.studies.cluster import DaskExecutor
 from semf_core.studies.execution import make_executor
@@ -28,7 +28,8 @@ def test_a_killed_worker_loses_nothing_and_results_are_those_of_this_computer(cl
     store = StudyStore.create(slow(10), tmp_path)
     executor = make_executor()
     assert isinstance(executor, DaskExecutor) and executor.slots == 2
-    recorded, victims = [], []
+    recorded: list = []
+    victims: list = []
 
     def kill_one(count):
         recorded.append(count)

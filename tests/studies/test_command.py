@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from semf_core.cli import main
+from semf_core.command_line.cli import main
 from semf_core.model import ModelSpec
 from semf_core.studies import Finished, Study, StudyStore, all_studies, builtin_names
 

@@ -2,19 +2,23 @@
 
 import csv
 import io
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from semf_core.metrics import agreement
+from semf_core.common.parameters import InvalidInput
+from semf_core.mathematics.metrics import agreement
 from semf_core.model import ModelSpec
 from semf_core.studies import Finished, StudyStore, run_study
-from semf_core.studies.atlas import atlas_of, make_atlas
+from semf_core.studies.atlas import atlas_of, make_atlas, names_from
 from semf_core.studies.best import best_settings
 from semf_core.studies.choice import choose
 from semf_core.studies.execution import LocalExecutor
-from semf_core.studies.views import VIEWS, near_best, quartiles, standard_error, wilson
+from semf_core.studies.summaries import quartiles, standard_error, wilson
+from semf_core.studies.views import VIEWS, near_best
+from tests.helpers import present
 
 from .common import BASE, small
 
@@ -50,6 +54,16 @@ def test_the_table_has_what_is_there(half_done):
     assert table.labels(11) == {"rank": "4", "penalty": "1, 0.1", "seed": "2"}
 
 
+@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1+cmd", "-2+3", "@SUM(A1)", "\t=1", "  =1", "＝1"])
+def test_a_spreadsheet_takes_no_label_and_no_name_for_a_formula(half_done, text):
+    table = half_done.table()
+    axes = tuple(replace(axis, name=f"{text} {i}", labels=(text,) * len(axis)) for i, axis in enumerate(table.axes))
+    for line in csv.reader(io.StringIO(replace(table, axes=axes).to_csv())):
+        assert all(cell.startswith("'") for cell in line[1:4]), line
+    minus = replace(table, axes=tuple(replace(axis, labels=("-2.5",) * len(axis)) for axis in table.axes))
+    assert list(csv.reader(io.StringIO(minus.to_csv())))[1][1] == "-2.5", "a number stays one"
+
+
 def test_curves_rates_and_maps(half_done):
     table = half_done.table()
     curve = VIEWS.build({"name": "curve", "measure": "relative_error", "x": "rank", "by": "penalty"}).draw(table)
@@ -60,12 +74,56 @@ def test_curves_rates_and_maps(half_done):
     rates = VIEWS.build({"name": "rates", "measure": "success", "x": "rank"}).draw(table)
     assert rates.rate and rates.series[0].middle == pytest.approx([1 / 3, 1 / 3]) and rates.series[0].counts.tolist() == [3, 3]
     grid = VIEWS.build({"name": "heat_map", "measure": "relative_error", "x": "rank", "by": "penalty"}).draw(table).grid
-    np.testing.assert_allclose(grid.middle[0], [3.1, 4.1])
+    assert grid is not None
+    np.testing.assert_allclose(grid.middle[0], np.array([3.1, 4.1]))
     assert grid.cells.tolist() == [[0, 6], [-1, -1]]  # seed 0 has the smallest error
     for view in ("curve", "table", "heat_map", "sorted_groups"):
         form = {"name": view, "measure": "relative_error", "x": "rank", "by": "penalty"}
         rows = VIEWS.build(form).draw(table).rows()
         assert rows and all("runs" in row for row in rows)
+
+
+def test_a_figure_says_what_its_middle_is_and_what_success_means(half_done):
+    table = half_done.table()
+    captions = {
+        band: VIEWS.build({"name": "curve", "measure": "rank", "x": "x", "band": band}).caption for band in ("quartiles", "error")
+    }
+    assert captions["quartiles"].startswith("Median") and captions["error"].startswith("Mean")
+    assert VIEWS.build({"name": "heat_map", "measure": "rank", "x": "x", "statistic": "median"}).caption.startswith("Median")
+    assert table.title_of("success").startswith("Relative error at most")
+
+
+def test_the_run_that_stands_for_a_point(tmp_path):
+    study = small(views=[], measures=["relative_error", "nonzeros", {"name": "success", "of": "rmse", "at_most": 1.0}])
+    wanted = {0: 0.3, 1: 0.1, 2: 0.2}
+
+    def values(cell):
+        seed = cell.trial.model.seed
+        return (
+            {"relative_error": wanted[seed], "nonzeros": wanted[seed], "success": float(seed == 2)} if cell.number < 9 else None
+        )
+
+    table = filled(tmp_path, study, values).table()
+    assert table.representatives("relative_error", ("rank", "penalty")).tolist() == [[1, 4], [7, -1]], "the best"
+    assert table.representatives("success", ("rank", "penalty")).tolist() == [[2, 5], [8, -1]]
+    assert table.representatives("nonzeros", ("rank", "penalty")).tolist() == [[2, 5], [8, -1]], "the middle one"
+
+
+def test_one_measure_chooses_the_run_and_another_is_drawn(tmp_path):
+    axes = [{"path": "rank", "values": [3, 4]}, {"name": "start", "path": "seed", "range": [0, 3]}]
+    view = {"name": "picked", "measure": "relative_error", "x": "rank", "by_measure": "rmse", "among": "start"}
+    study = small(axes=axes, measures=["relative_error", "rmse", "nonzeros"], views=[view])
+    test, validation = {0: 0.1, 1: 0.4, 2: 0.2}, {0: 0.3, 1: 0.1, 2: 0.2}
+
+    def values(cell):
+        seed = cell.trial.model.seed
+        return {"relative_error": test[seed] * cell.trial.model.rank, "rmse": validation[seed]}
+
+    series = study.views[0].draw(filled(tmp_path, study, values).table()).series[0]
+    np.testing.assert_allclose(series.middle, [1.2, 1.6])
+    assert series.counts.tolist() == [1, 1] and present(series.cells).tolist() == [1, 4]
+    with pytest.raises(InvalidInput, match="choose by"):
+        small(axes=axes, measures=["relative_error", "nonzeros"], views=[view | {"by_measure": "nonzeros"}])
 
 
 def test_what_is_needed_and_sorted_groups(tmp_path):
@@ -78,6 +136,7 @@ def test_what_is_needed_and_sorted_groups(tmp_path):
     table = filled(tmp_path, small(axes=axes, views=[], measures=["relative_error"]), values).table()
     needed = VIEWS.build({"name": "needed", "measure": "relative_error", "x": "rank", "over": "k", "level": 0.9}).draw(table)
     assert needed.series[0].middle.tolist() == [2.0, 3.0] and needed.x_title == "k"
+    assert present(needed.series[0].cells).tolist() == [11, 23], "of rank 2 with k = 1 and of rank 3 with k = 2"
     groups = VIEWS.build({"name": "sorted_groups", "measure": "relative_error", "x": "rank", "groups": 4}).draw(table)
     assert [s.label for s in groups.series] == [f"group {i}" for i in (1, 2, 3, 4)]
     assert groups.series[0].middle[2] < groups.series[3].middle[2]
@@ -141,7 +200,7 @@ def test_histories_are_drawn_as_they_were_kept(tmp_path):
     kept = store.histories([0])[0]
     assert short.numbers == (1, 2, 3, 4, 5) and by_length.log
     np.testing.assert_array_equal(short.middle, kept["residual_uv"])
-    assert long.numbers[-1] == 300 and len(long.x) <= 200
+    assert present(long.numbers)[-1] == 300 and len(long.x) <= 200
     assert len(by_length.rows()) > 4 * 5 and len(by_length.rows(6)) == 5 + 5 + 6 + 6
     assert [row["iteration"] for row in by_length.rows(6)[10:16:5]] == ["1", "300"]
     both = VIEWS.build(view).draw(table).series[0]  # the short run counts with its last value after it has ended
@@ -171,14 +230,14 @@ def test_one_standard_error_rule(tmp_path):
 def test_best_settings_are_models_one_can_open(tmp_path):
     def values(cell):
         solver = cell.trial.model.solver
-        return {"relative_error": 0.5 - 0.1 * solver.alpha0 + 0.01 * cell.trial.model.seed, "success": 1.0, "seconds": 1.0}
+        return {"relative_error": 0.5 - 0.1 * solver.alpha0 + 0.01 * cell.trial.model.seed**2, "success": 1.0, "seconds": 1.0}
 
     store = filled(tmp_path, small(), values)
     other = StudyStore.create(small(measures=["seconds"], views=[]), tmp_path)
     best = best_settings([store, other], most=2)
     assert len(best) == 2 and all(s.alpha0 == 1 and s.judged.runs == 3 for s in best)
     assert {s.rank for s in best} == {3, 4}  # the fits of different ranks do not compare
-    assert best[0].judged.value == pytest.approx(0.41)
+    assert best[0].judged.value == pytest.approx(0.4 + 0.05 / 3), "the mean, as in the tables of the study"
     assert best[0].x == "Unit norm" and best[0].y == "k-sparse (k 2)"
     assert ModelSpec.from_dict(best[0].to_dict()["spec"]) == best[0].spec
 
@@ -207,3 +266,9 @@ def test_algorithms_with_options_of_their_own_compare(tmp_path):
 
     store = filled(tmp_path, small(axes=axes, views=[], measures=["relative_error"]), values)
     assert [s.labels for s in best_settings([store])] == [{"algorithm": "semf", "k": "2, 2"}, {"algorithm": "semf", "k": "1, 1"}]
+
+
+def test_names_go_to_the_components_that_are_the_same_part():
+    parts = np.eye(6)[:, :3]
+    found = names_from(parts[:, [2, 0, 1]] * [1, -2, 3], np.column_stack([parts[:, :2], np.ones(6)]), ("a", "b", "c"))
+    assert found == ["", "a", "b"], "the third is like none of them"

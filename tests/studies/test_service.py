@@ -1,16 +1,20 @@
 """Studies as pages use them."""
 
 import dataclasses
+import threading
 
 import numpy as np
 import pytest
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset, FileSource
-from semf_core.parameters import InvalidInput
+from semf_core.runs.uploads import remove_unused
 from semf_core.service import Service
-from semf_core.studies import Finished, StudyStore, builtin_names, builtin_study
+from semf_core.studies import Finished, Study, StudyStore, builtin_names, builtin_study
 from semf_core.studies import background as background_module
 from semf_core.studies import service as service_module
+from semf_core.studies.queue import StudyQueue
+from tests.helpers import noted
 
 from .common import BASE, slow, small, small_form, wait_for
 
@@ -44,7 +48,7 @@ def test_start_pause_resume_and_whose_key_counts(service):
 
 def test_failed_runs_get_another_chance(service, monkeypatch):
     started = []
-    monkeypatch.setattr(service_module, "start_in_background", lambda store, home: started.append(store.id))
+    monkeypatch.setattr(service_module, "start_in_background", lambda store, home, visitor: started.append(store.id))
     store = StudyStore.create(slow(3, max_iter=20), service.home)
     lost = Finished(1, error="died", lost=True)
     store.record([Finished(0, {"relative_error": 123.0}, 0.1), lost, Finished(2, error="offline")])
@@ -59,21 +63,38 @@ def test_failed_runs_get_another_chance(service, monkeypatch):
     assert len(started) == 2 and (progress.done, progress.failed) == (2, 0)
 
 
-def test_words_and_views_are_those_given_last_except_of_shared_studies(service, monkeypatch):
-    monkeypatch.setattr(service_module, "start_in_background", lambda store, home: None)
+def test_words_belong_to_their_owner_and_results_are_shared(service, monkeypatch):
+    """Whoever starts the same runs under other words changes nothing that the first one sees, nor his files."""
+    monkeypatch.setattr(service_module, "start_in_background", lambda store, home, visitor: None)
     studies = service.studies
-    handle = studies.start(small())
-    StudyStore.find(handle.id, service.home).record([Finished(0, {"relative_error": 0.3}, 0.1)])
-    assert studies.study(handle.id).title == "Small study" and len(studies.study(handle.id).views) == 1
+    first = studies.start(small())
+    store = StudyStore.find(first.id, service.home)
+    store.record([Finished(0, {"relative_error": 0.3}, 0.1)])
+    file, before = studies.export(first.id), (store.folder / "study.json").read_bytes()
     labelled = [axis | {"labels": ["few", "more"]} if axis.get("path") == "rank" else axis for axis in small_form()["axes"]]
-    assert studies.table(handle.id).labels(0)["rank"] == "3"
-    assert studies.start(small(title="Better words", claim={"text": "Yes."}, axes=labelled)).id == handle.id
-    assert (studies.study(handle.id).title, studies.study(handle.id).claim.text) == ("Better words", "Yes.")
-    assert studies.table(handle.id).labels(0)["rank"] == "few" and studies.progress(handle.id).done == 1
-    shared = builtin_study("restart-atlas").sized("quick")
-    for study in (shared, dataclasses.replace(shared, title="Mine")):
-        handle = studies.start(study)
-    assert studies.study(handle.id).title == shared.title
+    same_runs = small(title="Other words", claim={"text": "Yes."}, axes=labelled)
+    other = studies.start(same_runs)
+    assert other.id != first.id and studies.progress(other.id) == studies.progress(first.id)
+    assert (studies.study(first.id).title, studies.study(other.id).title) == ("Small study", "Other words")
+    assert studies.table(first.id).labels(0)["rank"] == "3" and studies.table(other.id).labels(0)["rank"] == "few"
+    assert studies.export(first.id) == file and (store.folder / "study.json").read_bytes() == before
+    assert studies.start(small()).id == first.id and studies.start(same_runs) == other
+    assert "Other words" in studies.as_json(other.id) and "Other words" not in studies.as_json(first.id)
+    for bad in (f"{first.id}.{'x' * 22}", f"{first.id}.", f"{first.id}.../../x", "."):
+        assert not studies.exists(bad)
+
+
+def test_nobody_puts_words_on_a_shared_study(service, monkeypatch):
+    """Not even whoever comes before it was ever started."""
+    monkeypatch.setattr(service_module, "start_in_background", lambda store, home, visitor: None)
+    studies = service.studies
+    shared = studies.prepare(builtin_study("swimmer-rates").sized("quick"))
+    mine = studies.start(dataclasses.replace(shared, title="Mine"))
+    StudyStore.find(mine.id, service.home).record([Finished(0, {m.key: 1.0 for m in shared.measures}, 0.1)])
+    assert not studies.exists(studies.place(shared)) and studies.best([]) == []
+    handle = studies.start(shared)
+    assert handle.id == studies.place(shared) and studies.study(handle.id).title == shared.title
+    assert {s.study for s in studies.best([])} == {shared.title} and studies.progress(handle.id).done == 1
 
 
 def test_the_background_process_outlives_the_server(tmp_path):
@@ -108,10 +129,10 @@ def test_strangers_studies_are_not_in_the_best_settings(service):
 
 
 def test_an_upload_that_a_study_uses_is_kept(service):
-    used, _unused = (service.add_upload(Dataset(np.ones((8, 30)))) for _ in range(2))
+    used, unused = (service.add_upload(Dataset(np.ones((8, 30)))) for _ in range(2))
     StudyStore.create(small().on(used), service.home)
     StudyStore.create(builtin_study("restart-atlas").sized("quick"), service.home)
-    assert service.remove_unused_uploads(older_than=-1) == 1
+    assert remove_unused(service.home, [used.id, unused.id]) == 1
     assert used.load_from(service.home).shape == (8, 30)
 
 
@@ -122,6 +143,65 @@ def test_what_must_not_run_on_a_server_is_refused(service):
         service.studies.start(small(axes=[{"path": "seed", "range": [0, 30000]}], views=[]))
     with pytest.raises(InvalidInput, match="no study"):
         service.studies.progress("x" * 22)
+
+
+MASKS = [{"name": "support", "mask": [[1] * 4] * 8}] * 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"base": BASE | {"x": MASKS}, "axes": [{"path": "seed", "range": [0, 20_000]}]}, "MB is the most"),
+        ({"sizes": {f"s{n}": {} for n in range(300)}}, "a study may have 20"),
+        ({"sizes": {f"s{n}": {"axes": {"seed": {"range": [0, 50_000]}}} for n in range(20)}}, "which is the most"),
+        ({"axes": [{"name": f"a{n}", "path": "seed", "values": [1]} for n in range(5000)]}, "a study may have 20"),
+        ({"base": BASE | {"limits": {"max_iter": 10_000_000, "restarts": 100}}}, "lower one of them"),
+    ],
+    ids=["cells times masks", "sizes", "values in sizes", "axes", "iterations"],
+)
+def test_a_study_that_takes_long_to_check_is_refused_before_it_is(service, monkeypatch, changes, words):
+    monkeypatch.setenv("SEMF_PUBLIC", "1")
+    monkeypatch.setenv("SEMF_MAX_STUDY_RUNS", "20000")
+    checked: list = []
+    monkeypatch.setattr(Study, "_cell", noted(checked, Study._cell))
+    with pytest.raises(InvalidInput, match=words):
+        service.studies.start(Study.from_dict(small_form(views=[]) | changes))
+    assert len(checked) <= 1 and not list((service.home / "studies").glob("*/study.json"))
+
+
+def test_checking_a_study_holds_up_nobody(service, monkeypatch):
+    monkeypatch.setattr(service_module, "start_in_background", lambda store, home, visitor: None)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow_check(cell):
+        inside.set()
+        assert go_on.wait(30)
+
+    thread = threading.Thread(target=StudyStore.create, args=(slow(2), service.home, slow_check))
+    thread.start()
+    assert inside.wait(30)
+    handle = service.studies.start(small())  # while the other one is checked
+    go_on.set()
+    thread.join(30)
+    assert service.studies.exists(handle.id) and len(list((service.home / "studies").glob("*/study.json"))) == 2
+
+
+def test_a_visitor_has_so_many_studies_in_the_queue(service, monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_STUDIES_PER_VISITOR", "2")
+    monkeypatch.setattr(service_module, "start_in_background", _queued)
+    for cells in (1, 2):
+        service.studies.start(slow(cells), "greedy")
+    with pytest.raises(InvalidInput, match="2 of yours are under way"):
+        service.studies.start(slow(3), "greedy")
+    waiting = service.studies.start(slow(3), "modest")
+    with pytest.raises(InvalidInput, match="2 of yours are under way"):
+        service.studies.resume(StudyStore.create(slow(4), service.home).id, "greedy")
+    service.studies.resume(waiting.id, "greedy")  # it waits already
+
+
+def _queued(store, home, visitor):
+    store.ask("run")
+    StudyQueue(home / "studies").put(store.id, visitor)
 
 
 @pytest.mark.parametrize("name", builtin_names())

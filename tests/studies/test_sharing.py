@@ -8,13 +8,13 @@ import zipfile
 import numpy as np
 import pytest
 
-from semf_core.cli import main
+from semf_core.command_line.cli import main
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import FileSource
-from semf_core.parameters import InvalidInput
 from semf_core.service import Service
 from semf_core.snapshots.archive import packed
 from semf_core.studies import Finished, StudyStore, all_studies
-from semf_core.studies.sharing import export_study, import_study, read_study
+from semf_core.studies.sharing import export_study, read_study
 
 from .common import small
 
@@ -53,8 +53,8 @@ def test_there_and_back(tmp_path):
     store = made(tmp_path / "here")
     data = export_study(store)
     assert data == export_study(store)
-    again = import_study(data, tmp_path / "there")
-    assert import_study(data, tmp_path / "there").id == again.id != store.id  # beside what is computed there
+    again = read_study(data).stored(tmp_path / "there")
+    assert read_study(data).stored(tmp_path / "there").id == again.id != store.id  # beside what is computed there
     assert again.study().to_dict() == store.study().to_dict()
     assert again.finished() == store.finished() and again.table().to_csv() == store.table().to_csv()
     np.testing.assert_array_equal(again.components()[0], KEPT["U"])
@@ -84,6 +84,8 @@ def changed_kept(content, cell=0):
         (changed_cells({"cell": 4, "values": {}}), "does not belong"),
         (changed_cells({"cell": [0], "values": {}}), "does not belong"),
         (changed_cells({"cell": 0, "values": {}, "seconds": 10**400}), "does not belong"),
+        (changed_cells({"cell": 0, "values": {}, "seconds": 2**64}), "does not belong"),
+        (changed_cells({"cell": 0, "values": {}, "seconds": -1}), "does not belong"),
         (changed_cells({"cell": 0, "values": {"colour": 1.0}}), "does not measure"),
         (changed_cells({"cell": 0, "values": {"relative_error": float("nan")}}), "does not measure"),
         (changed_cells({"cell": 0, "values": {}}, {"cell": 0, "values": {}}), "twice"),
@@ -101,6 +103,14 @@ def test_what_was_changed_is_refused_in_words(tmp_path, change, said):
     members = change(members_of(export_study(made(tmp_path))))
     with pytest.raises(InvalidInput, match=said):
         read_study(packed(members))
+
+
+def test_whole_numbers_of_any_size_are_stored_as_numbers(tmp_path):
+    """The database knows whole numbers up to 2⁶³ only."""
+    cell = {"cell": 0, "values": {"relative_error": 2**64}, "seconds": 2**39}
+    members = changed_cells(cell)(members_of(export_study(made(tmp_path)))) | {"kept.jsonl": b""}
+    (finished,) = read_study(packed(members)).stored(tmp_path / "there").finished()
+    assert finished.values == {"relative_error": 2.0**64} and finished.seconds == 2.0**39
 
 
 def test_damage_and_bombs_are_refused(tmp_path, monkeypatch):

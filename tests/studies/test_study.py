@@ -1,20 +1,44 @@
 """A study is data: paths, axes, cells, sizes, JSON."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets import Dataset
 from semf_core.model import ModelSpec, preset
-from semf_core.parameters import InvalidInput
+from semf_core.sets import Sparse
+from semf_core.solvers import ADMM, KSVD, RelativeADMM
 from semf_core.studies import MEASURES, VIEWS, Study, Trial, axis_from_dict
 from semf_core.studies.axes import changed
 from semf_core.studies.keeping import unpacked
 from semf_core.studies.measures import measured, measures_from_form
 from semf_core.studies.trials import trial_id
 from semf_core.studies.work import carry_out, observe, order_of
+from tests.helpers import of, present
 
 from .common import BASE, small, small_form
+
+
+def test_errors_of_a_classifier_are_counted_on_samples_that_nothing_has_seen():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 60)
+    data = np.vstack([labels, 1 - labels, rng.random(60) * 0.1]) + 0.1
+    dataset = Dataset(data, labels=labels)
+    form = {"dataset": {"name": "digits"}, "rank": 2, "solver": {"name": "nmf-cd"}, "data": {"samples": 20}}
+    outcome = observe(Trial.from_dict(form), dataset=dataset)
+    for classifier in ("entropy", "neighbour"):
+        options = {"name": "label_errors", "learnt": 20, "count": 10, "classifier": classifier}
+        assert measures_from_form([options])[0].value(outcome) == 0
+    left = outcome.data.left_out
+    assert len(set(left)) == 40 and not np.isin(data[2, left], outcome.data.dataset.data[2]).any()
+    shuffled = dataclasses.replace(dataset, labels=rng.permutation(labels))
+    wrong = measures_from_form([options])[0].value(observe(Trial.from_dict(form), dataset=shuffled))
+    assert present(wrong) > 1
+    too_many = measures_from_form([options | {"count": 11}])[0]
+    assert too_many.value(outcome) is None and measures_from_form([options | {"part": "validation"}])[0].value(outcome) == 0
 
 
 def test_cells_are_the_product_and_their_ids_follow_from_the_trial():
@@ -23,7 +47,8 @@ def test_cells_are_the_product_and_their_ids_follow_from_the_trial():
     assert len(cells) == study.count == 12 and study.shape == (2, 2, 3)
     assert len({c.id for c in cells}) == 12
     last = cells[-1].trial.model
-    assert (last.rank, last.seed, last.solver.alpha0, last.solver.beta0) == (4, 2, 1.0, 0.1)
+    solver = of(ADMM, last.solver)
+    assert (last.rank, last.seed, solver.alpha0, solver.beta0) == (4, 2, 1.0, 0.1)
     for cell in cells:
         assert study.cell(cell.number) == cell
         again = Trial.from_dict(json.loads(json.dumps(cell.trial.to_dict())))
@@ -49,7 +74,7 @@ def test_any_part_of_a_trial_can_vary():
     for path, value in (
         ("seed", 7),
         ("rank", 16),
-        ("solver.alpha0", 5.0),
+        ("solver.scale", 5.0),
         ("limits.restarts", 4),
         ("dataset.noise", 0.5),
         ("x.1.k", 12),
@@ -73,7 +98,7 @@ def test_algorithms_with_options_of_their_own_share_an_axis():
         {"name": "k", "paths": ["y.0.k", "solver:ksvd.k"], "values": [[1, 1], [2, 2]]},
     ]
     semf, ksvd = (small(axes=axes, views=[]).cell(n).trial.model for n in (1, 3))
-    assert semf.y[0].k == 2 and ksvd.solver.k == 2
+    assert of(Sparse, semf.y[0]).k == 2 and of(KSVD, ksvd.solver).k == 2
     assert ksvd.x == ksvd.y == ()  # it has its own
     shares = axis_from_dict({"paths": ["x.0.k", "solver:nmf-l0.share"], "shares": [0.25]})
     assert shares.counted(8, 30).values == ((2, 0.25),)
@@ -180,10 +205,8 @@ def test_axes_are_not_called_as_columns_are(name):
 
 def test_a_base_without_an_algorithm_has_the_usual_one():
     base = {k: v for k, v in BASE.items() if k != "solver"}
-    study = small(base=base)
-    assert study.cell(11).trial.model.solver.alpha0 == 1
-    axes = [{"path": "solver:semf.alpha0", "values": [5.0]}]
-    assert small(base=base, axes=axes, views=[]).cell(0).trial.model.solver.alpha0 == 5
+    axes = [{"path": "solver:semf-relative.scale", "values": [5.0]}]
+    assert of(RelativeADMM, small(base=base, axes=axes, views=[]).cell(0).trial.model.solver).scale == 5
 
 
 def test_a_study_without_views_and_title_has_them():
@@ -225,7 +248,7 @@ def test_shares_become_counts_of_the_data():
     with pytest.raises(InvalidInput, match="shares"):
         study.cell(0)
     ready = study.ready()
-    assert [c.trial.model.x[0].k for c in ready.cells()] == [4, 1]
+    assert [of(Sparse, c.trial.model.x[0]).k for c in ready.cells()] == [4, 1]
     assert ready.axes[0].labels == ("0.5", "0.01")
 
 
@@ -250,11 +273,11 @@ def test_changes_of_the_data_are_reproducible_and_hide_what_they_say():
     clean = trial.model.dataset.load()
     one, two = trial.data.apply(clean), trial.data.apply(clean)
     np.testing.assert_array_equal(one.dataset.data, two.dataset.data)
-    assert one.dataset.shape == (8, 20) and one.dataset.activations.shape == (4, 20)
-    assert one.dataset.missing == len(one.hidden) == 32
+    assert one.dataset.shape == (8, 20) and present(one.dataset.activations).shape == (4, 20)
+    assert one.dataset.missing == len(present(one.hidden)) == 32
     full = one.dataset.data.copy()
     full.ravel()[one.hidden] = one.values
-    noise = full - one.dataset.parts @ one.dataset.activations
+    noise = full - present(one.dataset.parts) @ present(one.dataset.activations)
     assert 20 * np.log10(np.linalg.norm(full - noise) / np.linalg.norm(noise)) == pytest.approx(10)
 
 
@@ -264,7 +287,7 @@ def test_every_measure_gives_a_number_where_it_has_a_meaning():
     outcome = observe(trial)
     values = measured(measures_from_form(forms), outcome)
     assert set(values) == {m.name for m in MEASURES}
-    assert [k for k, v in values.items() if v is None] == []
+    assert [k for k, v in values.items() if v is None] == ["label_errors"], "Swimmer has no labels"
     fitted = outcome.U @ outcome.V
     full = trial.model.dataset.load().data
     hidden = outcome.data.hidden

@@ -4,6 +4,7 @@ const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴",
 const DASHES = { solid: "", dotted: "2 4", dashed: "7 4" };
 const MARGIN = { left: 54, right: 22, top: 10, bottom: 30 };
 const CLICK = 5; // pixels of movement that are still a click
+let drawings = 0; // clip paths of several runs in one file have names of their own
 
 function node(tag, attributes = {}, text = null) {
   const made = document.createElementNS(SVG, tag);
@@ -64,7 +65,10 @@ function nearest(x, iteration) {
 }
 
 class Charts {
-  constructor(place, data, onSeek) {
+  // `root` holds the place of the charts (.charts) and the buttons below them.
+  constructor(root, data, onSeek) {
+    const place = root.querySelector(".charts");
+    this.name = `clip-${(drawings += 1)}`;
     this.data = data;
     this.onSeek = onSeek;
     this.range = null;
@@ -73,13 +77,13 @@ class Charts {
     this.hidden = new Set();
     this.panels = data.panels.map((panel) => this.build(place, panel));
     new ResizeObserver(() => this.draw()).observe(place);
-    document.querySelector("#log").addEventListener("change", (event) => {
+    root.querySelector(".log").addEventListener("change", (event) => {
       this.logarithmic = event.target.checked;
       this.draw();
     });
-    document.querySelector("#zoom-in").addEventListener("click", () => this.zoomBy(0.5));
-    document.querySelector("#zoom-out").addEventListener("click", () => this.zoomBy(2));
-    document.querySelector("#zoom-all").addEventListener("click", () => this.zoom(null));
+    root.querySelector(".zoom-in").addEventListener("click", () => this.zoomBy(0.5));
+    root.querySelector(".zoom-out").addEventListener("click", () => this.zoomBy(2));
+    root.querySelector(".zoom-all").addEventListener("click", () => this.zoom(null));
   }
 
   build(place, panel) {
@@ -189,7 +193,7 @@ class Charts {
     const { svg } = panel;
     svg.setAttribute("viewBox", `0 0 ${s.width} ${s.height}`);
     svg.setAttribute("height", s.height);
-    const clip = `clip-${panel.name}`;
+    const clip = `${this.name}-${panel.name}`;
     const defs = node("defs");
     const clipping = node("clipPath", { id: clip });
     clipping.append(node("rect", { x: MARGIN.left, y: 0, width: s.width - MARGIN.left - MARGIN.right, height: s.height - MARGIN.bottom }));

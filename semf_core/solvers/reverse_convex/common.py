@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput, param
+from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets import Nonnegative, Sparseness, StructureSet
 from semf_core.sets.base import latex_number
 from semf_core.solvers.base import NEEDS, Array, Problem, Sets, Solver, State
@@ -33,6 +33,14 @@ class Alternating(Direct):
     reference: ClassVar[str] = "reverse-convex"
     needs: ClassVar[tuple[str, ...]] = ("nonnegative", "complete")
     signed: ClassVar[bool] = False
+    program_bytes: ClassVar[tuple[int, int]] = (1200, 250)
+    """Memory of the solver of conic programs for each entry and for each nonzero of one."""
+
+    def workspace(self, shape: tuple[int, int], rank: int, item: int, is_sparse: bool) -> float:
+        entries = max(shape) * rank
+        of_entry, of_nonzero = self.program_bytes
+        programs = of_entry * entries + of_nonzero * entries * (rank + 1) // 2
+        return super().workspace(shape, rank, item, is_sparse) + programs
 
     def bands(self, shape: tuple[int, int]) -> tuple[Band, Band]:
         """What the columns of X and the rows of Y satisfy, for an M of this shape."""
@@ -91,7 +99,13 @@ class Alternating(Direct):
             labels = self.labels(problem) if axis == 1 else None
             weight = self.weights()[axis] * problem.matrix.norm**2
             kept[axis] = Half(shape, self.bands(problem.matrix.shape)[axis], labels, weight)
+            kept[axis].norm, kept[axis].admissible = problem.matrix.norm, self.admissible
         return kept[axis]
+
+    @property
+    def admissible(self) -> float | None:
+        """The largest ‖M−UV‖/‖M‖ that may be paid for sparseness, where it has a price and a bound."""
+        return None
 
     def weights(self) -> tuple[float, float]:
         """What the sparseness of a column of X and of a row of Y is worth, in ‖M‖²."""
@@ -105,6 +119,7 @@ class Alternating(Direct):
                 "rank",
                 f"{self.title} would have to solve cone programs with {size:,} nonzeros, and {LARGEST:,} is the limit; "
                 "ask for fewer components, take fewer rows and columns, or use NMFsc",
+                whole=True,
             )
 
     def retuned(self, problem: Problem, state: State, before: Solver) -> State:

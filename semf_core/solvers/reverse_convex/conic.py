@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import clarabel
 import numpy as np
 from scipy import sparse
 
+from semf_core.common.extras import optional
+
 Array = np.ndarray
 CONES = {
-    "zero": clarabel.ZeroConeT,
-    "nonnegative": clarabel.NonnegativeConeT,
-    "second-order": clarabel.SecondOrderConeT,
+    "zero": "ZeroConeT",
+    "nonnegative": "NonnegativeConeT",
+    "second-order": "SecondOrderConeT",
 }
-"""The second-order cone holds its bound first: (t, x) with ‖x‖₂ ≤ t."""
+"""Classes of Clarabel; the second-order cone holds its bound first: (t, x) with ‖x‖₂ ≤ t."""
 SOLVED = frozenset(("Solved", "AlmostSolved"))
 USABLE = SOLVED | {"InsufficientProgress", "MaxIterations"}
 """Outcomes with a point that can be made exactly feasible; what becomes of it is checked by the caller."""
@@ -48,7 +49,7 @@ class Program:
     """A conic program whose numbers change more often than its nonzeros."""
 
     def __init__(self) -> None:
-        self._solver: clarabel.DefaultSolver | None = None
+        self._solver: Any = None
         self._form: tuple[Array, ...] = ()
         self._cones: tuple[tuple[str, int], ...] = ()
         self.solves = 0
@@ -77,11 +78,14 @@ class Program:
             raise ArithmeticError(f"the conic solver gave up ({solution.status})")
         return x
 
-    def _made(self, P: Entries, q: Array, A: Entries, b: Array, scaling: bool = False) -> clarabel.DefaultSolver:
+    def _made(self, P: Entries, q: Array, A: Entries, b: Array, scaling: bool = False) -> Any:
+        with optional():
+            import clarabel
+
         in_p, in_a = self._order
         matrices = _by_columns(P, in_p, len(q), len(q)), _by_columns(A, in_a, len(b), len(q))
-        cones = [CONES[kind](size) for kind, size in self._cones]
-        return clarabel.DefaultSolver(matrices[0], q, matrices[1], b, cones, _settings(scaling))
+        cones = [getattr(clarabel, CONES[kind])(size) for kind, size in self._cones]
+        return clarabel.DefaultSolver(matrices[0], q, matrices[1], b, cones, _settings(clarabel.DefaultSettings(), scaling))
 
 
 def _by_columns(M: Entries, order: Array, rows: int, columns: int) -> sparse.csc_matrix:
@@ -100,13 +104,12 @@ def _stacked(parts: Sequence[Part]) -> tuple[Entries, Array, tuple[tuple[str, in
     return entries, np.concatenate([part.b for part in parts]), tuple(cone for part in parts for cone in part.cones)
 
 
-def _settings(scaling: bool) -> clarabel.DefaultSettings:
+def _settings(settings: Any, scaling: bool) -> Any:
     """Quiet and repeatable: presolve would forbid new numbers, and scaling would depend on the first ones.
 
     The programs come scaled. Scaling of the solver's own is for a second attempt. Steps that stop a
     little shorter of the boundary keep large cones accurate to the end.
     """
-    settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.presolve_enable = False
     settings.equilibrate_enable = scaling

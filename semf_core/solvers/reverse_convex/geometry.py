@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core.metrics import hoyer_sparseness
+from semf_core.mathematics.metrics import hoyer_sparseness
 from semf_core.sets.hoyer import ratio_of, sparse_opt, within_ratios
 
 Array = np.ndarray

@@ -21,6 +21,8 @@ RIDGE = 1e-10
 ROOM = 1e-9
 """What a level set or a ball is widened by, relative to its size: a cone program needs an interior."""
 
+ERROR_ROOM = 1e-6
+"""What ‖M−XY‖² may be above its bound, in ‖M‖²: what a conic solver leaves, and more than the room in its programs."""
 LABEL_ROOM = 1e-3
 """How much farther than λ eᵀμ a code may be from the mean of its class, relatively: what a conic solver leaves."""
 
@@ -43,9 +45,12 @@ class Quadratic:
     ridge: float = 0.0
     """ρ of the term ρ‖H‖², which is ρ Σ_k ‖X_k‖²‖Y_k‖² in the units of the data."""
 
-    def value(self, H: Array) -> float:
+    def fit(self, H: Array) -> float:
         difference = self.R @ (self.signs * H) - self.T
-        return float(np.vdot(difference, difference)) + self.ridge * float(np.vdot(H, H))
+        return float(np.vdot(difference, difference))
+
+    def value(self, H: Array) -> float:
+        return self.fit(H) + self.ridge * float(np.vdot(H, H))
 
     def gradient(self, H: Array) -> Array:
         return 2 * self.signs * (self.R.T @ (self.R @ (self.signs * H) - self.T)) + 2 * self.ridge * H
@@ -95,6 +100,13 @@ class Half:
     Everything is a matrix of nonnegative rows in the units of a `Quadratic`.
     """
 
+    rng: np.random.Generator
+    """For searches that draw points; of the current iteration."""
+    norm: float = 0.0
+    """‖M‖."""
+    admissible: float | None = None
+    """The largest ‖M−XY‖/‖M‖ that a reward for sparseness may cost (§6.3)."""
+
     def __init__(self, shape: tuple[int, int], band: Band, labels: Labels | None = None, weight: float = 0.0) -> None:
         self.band, self.labels, self.weight = band, labels, weight
         self.index = np.arange(shape[0] * shape[1]).reshape(shape)
@@ -113,6 +125,13 @@ class Half:
         """Time spent in them by the conic solver."""
         return sum(program.seconds for program in self._programs.values())
 
+    def level(self, f: Quadratic, slack: float) -> float:
+        """The largest f, without its ridge, that leaves ‖M−XY‖² admissible up to slack·‖M‖²; infinite where nothing is bound."""
+        if self.admissible is None:
+            return np.inf
+        beyond = self.norm**2 - f.scale * float(np.vdot(f.T, f.T))  # what no H can explain
+        return ((self.admissible**2 + slack) * self.norm**2 - beyond) / f.scale
+
     def minimise(self, f: Quadratic, *extra: Part, kind: str, reward: Array | None = None) -> Array:
         """argmin f(H) − ⟨reward, H⟩ over H ≥ 0 in C(high), near its class means, and the extra parts.
 
@@ -129,18 +148,22 @@ class Half:
         return H
 
     def beyond_planes(self, f: Quadratic, normals: Array, active: Array, reward: Array | None = None) -> Array:
-        """The solution of (20), and of (19) where no row is active."""
-        if self.band.low == 0:
-            return self.minimise(f, kind="plain", reward=reward)
-        return self.minimise(f, parts.beyond_planes(self.index, normals, active), kind="planes", reward=reward)
+        """The solution of (20), and of (19) where no row is active; one with a reward fits admissibly."""
+        extra = [] if self.band.low == 0 else [parts.beyond_planes(self.index, normals, active)]
+        kind = "planes" if extra else "plain"
+        if reward is not None and self.admissible is not None:
+            bound = np.sqrt(self.level(f, ROOM))
+            extra, kind = [*extra, parts.fits(self.index, f.R, f.signs, f.T, bound)], f"{kind}, bounded"
+        return self.minimise(f, *extra, kind=kind, reward=reward)
 
     def within_balls(self, f: Quadratic, centres: Array) -> Array:
         """The solution of (25): as good a fit as possible within a safe distance of sparser rows."""
         radii = np.maximum(self.band.clearance(centres), ROOM * np.linalg.norm(centres, axis=1))
         return self.minimise(f, parts.within_balls(self.index, centres, radii), kind="balls")
 
-    def sparser(self, f: Quadratic, H: Array) -> Array:
-        """The solution of (24): the least sparse row as sparse as possible, linearised at H, at no worse a fit."""
+    def sparser(self, f: Quadratic, H: Array, at: Array | None = None) -> Array:
+        """The solution of (24): the least sparse row as sparse as possible, linearised at H or elsewhere, at no worse a fit."""
+        at = H if at is None else at
         least = self.size
         q = np.zeros(least + 1)
         q[least] = -1
@@ -149,7 +172,7 @@ class Half:
             parts.nonnegative(self.index),
             *self._label_parts(f),
             parts.fits(self.index, f.R, f.signs, f.T, bound),
-            parts.sparser_than(self.index, least, sparseness_gradient(H), sparseness(H)),
+            parts.sparser_than(self.index, least, sparseness_gradient(at), sparseness(at)),
         ]
         if self.band.high < 1:
             constraints.append(parts.at_most_sparse(self.index, self.band.least))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semf_core.parameters import param
+from semf_core.common.parameters import param
 from semf_core.sets.base import latex_number
 from semf_core.solvers.base import SOLVERS, Problem, State
 from semf_core.solvers.direct import Factors
@@ -45,7 +45,7 @@ class SparsePCA(Rewarding, Banded):
 
     def objective(self) -> str:
         size = rf" + {latex_number(self.ridge)} \sum_k \|U_k\|^2 \|V_{{k,:}}\|^2" if self.ridge else ""
-        bounds = r",\; ".join(self.bounds_latex())
+        bounds = r",\; ".join([*self.bounds_latex(), *self.bound_latex()])
         return rf"\min_{{U,V}}\ \|M-UV\|_F^2{self.rewards_latex()}{size}" + (
             rf" \quad\text{{s.t.}}\quad {bounds}" if bounds else ""
         )

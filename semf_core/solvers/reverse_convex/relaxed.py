@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from semf_core.parameters import param
+from semf_core.common.parameters import param
 from semf_core.sets.base import latex_number
 from semf_core.solvers.base import SOLVERS, Problem, State
 from semf_core.solvers.reverse_convex.common import Alternating
 from semf_core.solvers.reverse_convex.conic import Array
 from semf_core.solvers.reverse_convex.geometry import sparseness, sparseness_gradient
-from semf_core.solvers.reverse_convex.half import Half, Quadratic
+from semf_core.solvers.reverse_convex.half import ERROR_ROOM, Half, Quadratic
 from semf_core.solvers.reverse_convex.tangent import from_here
 
 HALVINGS = 30
@@ -22,9 +22,12 @@ def rewarded(half: Half, f: Quadratic, H: Array) -> Array:
     """A lower f − weight·Σ sp(H_k): (26) at H, then as much of the way to its solution as pays.
 
     The linear model of sp overshoots: sp is bounded, its model is not. The way there is one of descent
-    all the same, because model and objective have the same slope at H.
+    all the same, because model and objective have the same slope at H. Where the fit is bounded (§6.3) and not yet good
+    enough, only the fit counts; from then on nothing is worth leaving the bound.
     """
-    weight = half.weight / f.scale
+    weight, level = half.weight / f.scale, half.level(f, ERROR_ROOM)
+    if f.fit(H) > level:
+        return from_here(half, f, H)
 
     def cost(rows: Array) -> float:
         return f.value(rows) - weight * float(sparseness(rows).sum())
@@ -32,7 +35,7 @@ def rewarded(half: Half, f: Quadratic, H: Array) -> Array:
     best, step = cost(H), from_here(half, f, H, weight * sparseness_gradient(H)) - H
     for k in range(HALVINGS):
         new = half.band.rectified(H + 0.5**k * step)
-        if cost(new) < best:
+        if cost(new) < best and f.fit(new) <= level:
             return new
     return H
 
@@ -47,7 +50,11 @@ class Rewarding(Alternating):
     y_weight: float = param(
         "number", 0.0, low=0, high=1e6, symbol=r"\lambda_y", help="worth of the sparseness of a row of Y, in ‖M‖²"
     )
-    rounds: int = param("integer", 1, low=1, high=100, help="(26) is solved this often before the other factor's turn")
+    max_error: float | None = param(
+        "number", None, low=0, high=1, open_low=True, optional=True, symbol=r"\delta",
+        help="largest ‖M−UV‖/‖M‖ that sparseness may cost; as long as it is not reached, only the fit counts",
+    )  # fmt: skip
+    rounds: int = param("integer", 1, low=1, high=100, help="cone programs for one factor before the other's turn")
 
     def weights(self) -> tuple[float, float]:
         return self.x_weight, self.y_weight
@@ -60,12 +67,36 @@ class Rewarding(Alternating):
             if weight
         )
 
+    def bound_latex(self) -> list[str]:
+        return [] if self.max_error is None else [rf"\|M-UV\|_F \le {latex_number(self.max_error)}\,\|M\|_F"]
+
     @property
     def penalised(self) -> bool:
         return True
 
+    @property
+    def admissible(self) -> float | None:
+        return self.max_error
+
+    def within_bound(self, problem: Problem, residual: float) -> bool:
+        """Whether ‖M−UV‖ is at most what the bound allows, up to what conic programs leave."""
+        size = problem.matrix.norm or 1.0
+        return self.max_error is None or (residual / size) ** 2 <= self.max_error**2 + 2 * ERROR_ROOM
+
+    def remarks(self, problem: Problem, state: State, residual: float, factors: tuple[Array, Array]) -> tuple[str, ...]:
+        if self.max_error is None:
+            return ()
+        error = residual / (problem.matrix.norm or 1.0)
+        if self.within_bound(problem, residual):
+            return (f"The reconstruction error {error:.4g} is within its bound {self.max_error:g}.",)
+        told = f"The reconstruction error {error:.4g} did not come down to its bound {self.max_error:g}"
+        return (f"{told}: raise the bound or the rank.",)
+
     def cost(self, problem: Problem, state: State) -> float:
+        """The objective; outside of a bound on the error the fit alone, above all that is within it."""
         p = state.rank
+        if not self.within_bound(problem, state.numbers["residual"]):
+            return float(problem.matrix.norm**2 + state.numbers["residual"] ** 2)
         worth = self.x_weight * sparseness(state.W[:p]).sum() + self.y_weight * sparseness(state.Z[:p]).sum()
         return float(state.numbers["residual"] ** 2 - problem.matrix.norm**2 * worth)
 
@@ -87,4 +118,5 @@ class RelaxedSparsity(Rewarding):
     encourages: ClassVar[str] = "sparse columns of X and sparse rows of Y, at the stated price"
 
     def objective(self) -> str:
-        return rf"\min_{{U,V}}\ \|M-UV\|_F^2{self.rewards_latex()} \quad\text{{s.t.}}\quad U\ge 0,\; V\ge 0"
+        conditions = r",\; ".join([r"U\ge 0", r"V\ge 0", *self.bound_latex()])
+        return rf"\min_{{U,V}}\ \|M-UV\|_F^2{self.rewards_latex()} \quad\text{{s.t.}}\quad {conditions}"

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semf_core.parameters import param
+from semf_core.common.parameters import param
 from semf_core.solvers.base import SOLVERS
 from semf_core.solvers.reverse_convex.common import Supervised
 from semf_core.solvers.reverse_convex.conic import Array

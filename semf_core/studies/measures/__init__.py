@@ -1,6 +1,6 @@
 """What is measured on a finished run. A measure is a class, its registration and one formula."""
 
-from semf_core.studies.measures import effort, fit, recovery, structure
+from semf_core.studies.measures import effort, fit, labels, recovery, structure
 from semf_core.studies.measures.base import (
     MEASURES,
     Measure,
@@ -17,6 +17,7 @@ __all__ = [
     "Outcome",
     "effort",
     "fit",
+    "labels",
     "measure_form",
     "measure_from_form",
     "measured",

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semf_core.parameters import InvalidInput, Parametrized, param
-from semf_core.registry import Registry
+from semf_core.common.parameters import InvalidInput, Parametrized, param
+from semf_core.common.registry import Registry
 from semf_core.solvers import Run
 from semf_core.studies.trials import Prepared, Trial
 
@@ -56,6 +56,11 @@ class Measure(Parametrized):
         """The name of its column."""
         return self.name
 
+    @property
+    def heading(self) -> str:
+        """What a figure of it is called."""
+        return self.title
+
     def value(self, outcome: Outcome) -> float | None:
         raise NotImplementedError
 
@@ -78,14 +83,19 @@ class Success(Measure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.of == self.name:
-            raise InvalidInput("of", "success is judged by another measure")
+            raise InvalidInput("of", "success is judged by another measure", whole=True)
         MEASURES.get(self.of)
         if (self.at_most is None) == (self.at_least is None):
-            raise InvalidInput("at_most", "give at_most or at_least, one of them")
+            raise InvalidInput("at_most", "give at_most or at_least, one of them", whole=True)
 
     @property
     def key(self) -> str:
         return self.label or self.name
+
+    @property
+    def heading(self) -> str:
+        bound = f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
+        return f"{MEASURES.get(self.of).title} {bound}"
 
     def value(self, outcome: Outcome) -> float | None:
         found = MEASURES.get(self.of).from_params({}).value(outcome)
@@ -115,7 +125,7 @@ def measures_from_form(forms: object) -> tuple[Measure, ...]:
     keys = [m.key for m in found]
     for key in keys:
         if keys.count(key) > 1:
-            raise InvalidInput("measures", f"two of them are called {key!r}; give one a label")
+            raise InvalidInput("measures", f"two of them are called {key!r}", "give one a label", whole=True)
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core import metrics
+from semf_core.mathematics import metrics
 from semf_core.studies.measures.base import MEASURES, Measure, Outcome
 
 
@@ -35,6 +35,17 @@ class Snr(Measure):
 
 @MEASURES.register
 @dataclass(frozen=True, eq=False)
+class SnrFree(Measure):
+    """20 log₁₀ ‖M‖ / ‖M − XY‖ of the last iteration: the figures of SeMF's Table 1, whose factors need not be feasible."""
+
+    name, title, unit, better = "snr_xy_db", "SNR of XY", "dB", "high"
+
+    def value(self, outcome: Outcome) -> float | None:
+        return metrics.snr_db(outcome.norm, outcome.run.history.last("residual_xy"))
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
 class Rmse(Measure):
     """‖M − UV‖ / √(mn) (SeMF §4.1)."""
 
@@ -59,8 +70,20 @@ class RmseFree(Measure):
 
 @MEASURES.register
 @dataclass(frozen=True, eq=False)
+class Residual(Measure):
+    """‖M − UV‖, in the units of the data."""
+
+    name, title, better = "residual", "Error ‖M − UV‖", "low"
+    orders = True
+
+    def value(self, outcome: Outcome) -> float | None:
+        return outcome.run.best_uv
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
 class SquaredError(Measure):
-    """‖M − UV‖², as in Table 3 of the reverse-convex paper."""
+    """‖M − UV‖², what Table 3 of the reverse-convex paper is said to hold."""
 
     name, title, better = "squared_error", "Squared error", "low"
     orders = True

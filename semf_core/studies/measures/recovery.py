@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from semf_core import metrics
-from semf_core.scores import truth_scores
+from semf_core.factorization.scores import truth_scores
+from semf_core.mathematics import metrics
 from semf_core.studies.measures.base import MEASURES, Measure, Outcome
 
 

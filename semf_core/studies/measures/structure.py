@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from semf_core import metrics
-from semf_core.result import certify
+import numpy as np
+
+from semf_core.factorization.result import certify
+from semf_core.mathematics import metrics
 from semf_core.studies.measures.base import MEASURES, Measure, Outcome
 
 
@@ -51,6 +54,29 @@ class Overlap(Measure):
 
     def value(self, outcome: Outcome) -> float | None:
         return metrics.overlap(outcome.U)
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
+class EmptyComponents(Measure):
+    """Components whose column of U is zero; the overlap is that of the others (CSMF prints NaN there)."""
+
+    name, title, better = "empty_components", "Components that died", "low"
+
+    def value(self, outcome: Outcome) -> float | None:
+        return metrics.empty_columns(outcome.U)
+
+
+@MEASURES.register
+@dataclass(frozen=True, eq=False)
+class ComponentSize(Measure):
+    """‖U‖/√p: where only U is penalised it shrinks while V grows, and the penalty fades."""
+
+    name, title = "component_size", "Size of the components ‖U‖/√p"
+    orders = True
+
+    def value(self, outcome: Outcome) -> float | None:
+        return float(np.linalg.norm(outcome.U)) / math.sqrt(outcome.U.shape[1])
 
 
 @MEASURES.register

@@ -1,23 +1,28 @@
 """Tangent planes, sparsity maximisation, rewarded sparseness and sparse PCA: feasible, descending, and right."""
 
-import dataclasses
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from semf_core import factorize
+from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import HiddenFactors, Paatero
-from semf_core.metrics import hoyer_sparseness, match_parts
-from semf_core.parameters import InvalidInput
-from semf_core.problem import make_problem
+from semf_core.factorization.problem import make_problem
+from semf_core.factorization.result import make_result
+from semf_core.mathematics.metrics import hoyer_sparseness, match_parts
 from semf_core.solvers import Limits, RelaxedSparsity, Run, SparsePCA, SparsityMax, TangentPlane
-from semf_core.solvers.reverse_convex.half import LABEL_ROOM
+from semf_core.solvers.reverse_convex.geometry import Band
+from semf_core.solvers.reverse_convex.half import LABEL_ROOM, quadratic_for
+from semf_core.solvers.reverse_convex.sampling import fits_of, on_cones, starting_points
+from tests.helpers import present
 
 LABELS = np.arange(20) % 4
-BOTH = {"x_low": 0.35, "x_high": 0.5, "y_low": 0.3, "y_high": 0.6}
-TIED = {"x_low": 0.0, "y_low": 0.3, "label_radius": 0.05}
+BOTH: dict[str, Any] = {"x_low": 0.35, "x_high": 0.5, "y_low": 0.3, "y_high": 0.6}
+TIED: dict[str, Any] = {"x_low": 0.0, "y_low": 0.3, "label_radius": 0.05}
 """Rows that must be sparse and samples that must stay together: some component is nearly zero on the way."""
-NARROW = {"x_low": 0.4, "x_high": 0.402, "y_low": 0.098, "y_high": 0.1}
+NARROW: dict[str, Any] = {"x_low": 0.4, "x_high": 0.402, "y_low": 0.098, "y_high": 0.1}
 
 
 def data(seed=0):
@@ -64,6 +69,9 @@ def test_feasible_at_every_step(cls, options):
         SparsityMax(**NARROW),
         SparsityMax(x_low=0.6, label_radius=0.4),
         SparsityMax(**TIED),
+        SparsityMax(x_low=0.6, search="enumeration", points=4),
+        SparsityMax(**BOTH, search="sampling", points=20),
+        RelaxedSparsity(x_weight=0.1, max_error=0.3),
         TangentPlane(**BOTH, fresh=False),
         RelaxedSparsity(x_weight=0.1, y_weight=0.05),
         SparsePCA(**BOTH, y_weight=0.02),
@@ -102,7 +110,7 @@ def test_paatero_needs_the_bound(cls):
     truth = Paatero(rows=60, samples=60).load()
     for low, found in ((0.0, False), (0.6, True)):
         U = factorize(truth.data, 4, solver=cls(x_low=low), max_iter=30, tol=1e-5).U
-        assert (match_parts(U, truth.parts).cosines.min() > 0.97) == found
+        assert (match_parts(U, present(truth.parts)).cosines.min() > 0.97) == found
 
 
 def test_sparse_pca_finds_the_blocks_that_pca_mixes():
@@ -112,8 +120,47 @@ def test_sparse_pca_finds_the_blocks_that_pca_mixes():
     runs = [run_of(solver, 40, M=toy.data, seed=seed).finish() for seed in range(3)]
     best = min(runs, key=lambda run: solver.cost(run.problem, run.state))
     U, plain = best.factors()[0], np.linalg.svd(toy.data)[0][:, :3]
-    assert np.abs(match_parts(U, toy.parts).cosines).min() > 0.99 > 0.9 > np.abs(match_parts(plain, toy.parts).cosines).min()
+    found, usual = (np.abs(match_parts(factor, present(toy.parts)).cosines).min() for factor in (U, plain))
+    assert found > 0.99 > 0.9 > usual
     assert best.best_uv < 0.06 * np.linalg.norm(toy.data)
+
+
+def test_points_on_cones_are_in_the_band_and_judged_by_the_fit():
+    """§6.2: rotated and scaled rows; the fit of every combination is that of the factor it makes."""
+    rng = np.random.default_rng(0)
+    f = quadratic_for(make_problem(data(), 3), rng.random((3, 16)), 1)
+    band, H = Band(0.4, 0.8, 20), rng.random((3, 20))
+    points = on_cones(band.rectified(H), band, 5, rng)
+    flat = points.reshape(-1, 20)
+    assert points.shape == (3, 5, 20) and not band.too_dense(flat).any() and not band.too_sparse(flat).any()
+    chosen = rng.integers(5, size=(7, 3))
+    values = [f.value(points[np.arange(3), c]) for c in chosen]
+    np.testing.assert_allclose(fits_of(f, points, chosen) + np.vdot(f.T, f.T), values, rtol=1e-6)
+    best = starting_points(f, H, points, "enumeration", rng)[0]
+    every = [f.value(points[np.arange(3), c]) for c in np.ndindex(5, 5, 5) if any(c)]
+    assert f.value(best) == pytest.approx(min(every))
+
+
+def test_too_many_combinations_are_refused():
+    with pytest.raises(InvalidInput, match="search by sampling"):
+        run_of(SparsityMax(search="enumeration", points=200))
+
+
+@pytest.mark.parametrize("bound", [0.35, 0.6])
+def test_sparseness_costs_no_more_than_the_bound_allows(bound):
+    """§6.3: as sparse as the admissible error permits; the larger the bound the sparser."""
+    solver = SparsePCA(x_low=0, y_low=0, x_weight=0.6, max_error=bound)
+    run = run_of(solver, 15)
+    run.finish()
+    U, V, _, _ = run.factors()
+    error = np.linalg.norm(data() - U @ V) / np.linalg.norm(data())
+    free = np.linalg.norm(np.linalg.svd(data())[1][3:]) / np.linalg.norm(data())
+    assert free < error <= bound * (1 + 1e-5)
+    tight = run_of(replace(solver, max_error=float(free) + 0.02), 15).finish().factors()[0]
+    assert hoyer_sparseness(U).mean() > hoyer_sparseness(tight).mean()
+    assert "within its bound" in make_result(run).ending.text
+    far = solver.remarks(run.problem, run.state, 2 * bound * run.problem.matrix.norm, (U, V))
+    assert "did not come down" in far[0]
 
 
 def test_signs_turn_where_that_pays():
@@ -143,7 +190,7 @@ def test_hopeless_data(cls):
 @pytest.mark.parametrize("cls", [TangentPlane, SparsityMax])
 def test_goes_on_with_other_options(cls):
     run = run_of(cls(x_low=0.3, label_radius=0.9), 4).finish()
-    tighter = dataclasses.replace(run.solver, label_radius=0.2)
+    tighter = replace(run.solver, label_radius=0.2)
     run.edit(run.problem, tighter, Limits(3, 0), {}, "tighter")
     run.finish()
     assert label_distance(run.factors(best=False)[1]) <= 0.2 * (1 + 1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from semf_core.problem import make_problem
+from semf_core.factorization.problem import make_problem
 from semf_core.solvers.reverse_convex import conic, parts
 from semf_core.solvers.reverse_convex.geometry import Band, sparseness, sparseness_gradient
 from semf_core.solvers.reverse_convex.half import Half, Labels, quadratic_for

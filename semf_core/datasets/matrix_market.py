@@ -1,0 +1,98 @@
+"""Matrix Market files with their lists of names, as 10x Genomics and text tools write them: sparse stays sparse."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from scipy import sparse
+from scipy.io import mminfo, mmread
+
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets.axes import Axes, Axis
+from semf_core.datasets.reading import Limits, Raw, shown
+from semf_core.datasets.table_layout import decoded
+
+ENDING = ".mtx"
+NAME_ENDINGS = (".tsv", ".txt", ".csv")
+TITLES = {
+    "rows": {"feature": "feature", "gene": "gene", "term": "term", "word": "word", "vocab": "word"},
+    "columns": {"barcode": "barcode", "cell": "cell", "sample": "sample", "doc": "document"},
+}
+"""What stands in the names of such lists, and the title of what they list: of what is measured, and of samples."""
+NAMELESS = "No names came with the matrix: choose it with its lists (.tsv, .txt; one name a line), or the folder that holds them."
+MOST_SIDE = 50_000_000
+
+
+def read_mtx(name: str, content: bytes, lists: Sequence[tuple[str, bytes]], limits: Limits) -> Raw:
+    """A matrix in coordinates; `lists` are files with one name a line, for its rows or its columns."""
+    matrix = _matrix(name, content, limits)
+    rows = columns = Axis()
+    turned = 0
+    for file, text in sorted(lists):
+        words = file.rpartition("/")[2].lower()
+        names = _names(file, text, limits)
+        for_rows, for_columns = len(names) == matrix.shape[0], len(names) == matrix.shape[1]
+        if not (for_rows or for_columns):
+            sides = f"{matrix.shape[0]:,} × {matrix.shape[1]:,}"
+            raise InvalidInput(
+                shown(file), f"has {len(names):,} names, and the matrix is {sides}; choose the list that belongs to it"
+            )
+        side, title = _titled(words)
+        if for_rows and (not for_columns or side != "columns"):
+            rows = Axis(title, names=tuple(names))
+            turned += side == "columns"
+        else:
+            columns = Axis(title, names=tuple(names))
+            turned += side == "rows"
+    if not lists:
+        return Raw(matrix, remarks=(NAMELESS,))
+    sizes = f"{matrix.shape[0]:,} rows × {matrix.shape[1]:,} columns"
+    named = ", ".join(f"a {axis.title} in each {word}" for axis, word in ((rows, "row"), (columns, "column")) if axis.title)
+    question = f"{sizes}, {named}" if named else ""
+    return Raw(matrix, axes=Axes(rows, columns), guess="rows" if turned else "columns", question=question)
+
+
+def _titled(file: str) -> tuple[str, str]:
+    """The side of the matrix that a list of this name is usually for, and the title of what it lists; blank if unknown."""
+    for side, known in TITLES.items():
+        for word, title in known.items():
+            if word in file:
+                return side, title
+    return next((side for side in TITLES if side[:-1] in file), ""), ""
+
+
+def _matrix(name: str, content: bytes, limits: Limits) -> Any:
+    try:
+        rows, columns, entries, form, kind, _ = mminfo(io.BytesIO(content))
+    except MemoryError:
+        raise
+    except Exception:
+        raise InvalidInput(name, "is not a readable Matrix Market file; write it again") from None
+    if kind not in ("real", "integer", "pattern", "unsigned-integer", "double"):
+        raise InvalidInput(name, f"holds {shown(str(kind))} values; store real numbers")
+    if not (0 < rows <= MOST_SIDE and 0 < columns <= MOST_SIDE):
+        raise InvalidInput(name, f"declares {rows} × {columns} entries, which no matrix here has; check its second line")
+    if form == "array":
+        limits.check_entries(name, rows, columns)
+    # An entry takes at least "1 1\n"; a symmetric one stands for two. This bounds the memory by the size of the file.
+    elif entries > len(content) // 4:
+        raise InvalidInput(name, "is cut off: it declares more entries than it holds; copy or write it again")
+    try:
+        found = mmread(io.BytesIO(content), spmatrix=False)
+    except MemoryError:
+        raise
+    except Exception:
+        raise InvalidInput(name, "is a damaged Matrix Market file; write it again") from None
+    return sparse.csc_array(found) if sparse.issparse(found) else found
+
+
+def _names(file: str, text: bytes, limits: Limits) -> list[str]:
+    """One name a line; of several columns the second if it has names (10x: id, name, kind), otherwise the first."""
+    lines = [line for line in decoded(text.removeprefix(b"\xef\xbb\xbf")).splitlines() if line.strip()]
+    limits.check_entries(file, len(lines), 1)
+    cells = [line.split("\t") for line in lines]
+    if cells and all(len(row) >= 2 for row in cells) and len({row[1] for row in cells}) > len(cells) // 2:
+        return [row[1] for row in cells]
+    return [row[0] for row in cells]

@@ -1,0 +1,74 @@
+"""Parquet tables, read with pyarrow: columns of numbers are the matrix, columns of words name its rows."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from semf_core.common.extras import optional
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets.reading import Limits, Raw, shown
+from semf_core.datasets.table_layout import Layout, Words
+from semf_core.datasets.table_names import named_table
+
+INDEX = "semf_index"
+"""What our own files say of their first column: axis, or names; then the others are named, whatever their names look like."""
+
+
+def read_parquet(name: str, content: bytes, index: str, limits: Limits) -> Raw:
+    """The table's numbers with their names; cells without a value are missing entries."""
+    with optional():
+        import pyarrow as pa
+        from pyarrow import parquet as pq
+
+    pa.set_memory_pool(pa.system_memory_pool())  # the others reserve more address space than a limited process has
+    try:
+        file = pq.ParquetFile(io.BytesIO(content))
+        fields = list(file.schema_arrow)
+        limits.check_entries(name, file.metadata.num_rows, len(fields))
+        numbers = [f.name for f in fields if _is_number(pa, f.type)]
+        words = [f.name for f in fields if _is_word(pa, f.type)]
+        if len(set(f.name for f in fields)) < len(fields):
+            raise InvalidInput(name, "has two columns of one name; rename one of them")
+        if not numbers:
+            raise InvalidInput(name, "holds no column of numbers; save a table of numbers")
+        if file.metadata.num_rows < 1:
+            raise InvalidInput(name, "has no rows; supply at least one")
+        data = np.empty((file.metadata.num_rows, len(numbers)))
+        texts: dict[int, list[str]] = {i: [] for i in range(len(words))}
+        filled = 0
+        for batch in file.iter_batches(batch_size=16_384, columns=[*words, *numbers], use_threads=False):
+            for i, column in enumerate(words):
+                texts[i] += ["" if v is None else str(v) for v in batch.column(column).to_pylist()]
+            for j, column in enumerate(numbers):
+                cast = batch.column(column).cast(pa.float64(), safe=False)
+                data[filled : filled + len(batch), j] = cast.to_numpy(zero_copy_only=False)
+            filled += len(batch)
+    except (InvalidInput, MemoryError):
+        raise
+    except Exception:  # pyarrow raises its own kinds and Python's on foreign bytes
+        raise InvalidInput(name, "is not a readable Parquet file, or is damaged; save it again") from None
+    if filled != len(data):
+        raise InvalidInput(name, "holds fewer rows than it says; save it again")
+    order = ["" if column == "__index_level_0__" else column for column in [*words, *numbers]]
+    own = (file.schema_arrow.metadata or {}).get(INDEX.encode(), b"").decode("utf-8", "replace")
+    layout = Layout(b",", len(order), False, tuple(range(len(words))), tuple(order), texts=bool(own))
+    told = {"axis": "axis", "names": "names" if words else "data"}.get(own, "auto")
+    index = told if index == "auto" else index
+    left = [shown(f.name) for f in fields if f.name not in numbers and f.name not in words]
+    raw = named_table(data, layout, Words(texts), "auto", index)
+    return (
+        replace(raw, remarks=(*raw.remarks, f"Left out, because they are no numbers: {', '.join(left[:10])}.")) if left else raw
+    )
+
+
+def _is_number(pa: Any, kind: Any) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind)
+
+
+def _is_word(pa: Any, kind: Any) -> bool:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_temporal(plain)

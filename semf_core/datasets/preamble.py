@@ -1,0 +1,65 @@
+"""Lines that stand before a table and are no part of it: what an instrument, GEO or GenePattern writes there."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from semf_core.datasets.reading import shown
+from semf_core.datasets.table_layout import decoded, is_number, split
+
+SEARCHED = 1 << 18
+"""Bytes in which the table must have begun."""
+FEWEST_LINES = 3
+"""Lines of equal length that make a table."""
+GCT = re.compile(rb"#1\.[23]\s*\n")
+BANG = re.compile(rb"^!.*$", re.M)
+"""What GEO writes about a series, before and after its table."""
+QUOTED = re.compile(rb'"[^"]*"')
+
+
+def without_preamble(table: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """The table with the lines that are no part of it emptied, so that the others keep their numbers; and what to say of it."""
+    if table.lstrip().startswith(b"!"):
+        emptied, count = BANG.subn(b"", table)
+        return emptied, (f"{count} lines that begin with ! are no part of the table and left out.",)
+    if GCT.match(table):  # the second line counts the rows and columns
+        return _emptied(table, 2), ()
+    count, first = _text_above(table)
+    if not count:
+        return table, ()
+    named = f"“{shown(decoded(first).strip())}”"
+    said = f"The first {count} lines ({named} …) are" if count > 1 else f"The first line ({named}) is"
+    return _emptied(table, count), (f"{said} no part of the table and left out.",)
+
+
+def _emptied(table: bytes, count: int) -> bytes:
+    """The same with its first lines emptied."""
+    return b"\n" * count + b"".join(table.split(b"\n", count)[count:])
+
+
+def _text_above(table: bytes) -> tuple[int, bytes]:
+    """How many lines of text stand above the table: they hold words, in at most half as many cells as its lines have."""
+    head = table[:SEARCHED]
+    lines = head.split(b"\n")[: None if len(head) == len(table) else -1]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    delimiter = next((sign for sign in (b"\t", b";", b",") if lines and sign in QUOTED.sub(b"", lines[-1])), None)
+    sizes = [] if delimiter is None else [_cells(line, delimiter) for line in lines]
+    if delimiter is None or not any(sizes):
+        return 0, b""
+    width = Counter(size for size in sizes if size).most_common(1)[0][0]
+    begin = sizes.index(width)
+    if begin and sizes[begin - 1] == width - 1 > 1:  # a header without a cell above the names
+        begin -= 1
+    above = [line for line, size in zip(lines[:begin], sizes[:begin], strict=True) if size]
+    short = all(size <= max(1, width // 2) for size in sizes[:begin])
+    worded = all(any(not is_number(cell) for cell in split(line, delimiter)) for line in above)
+    found = above and short and worded and sizes[begin:].count(width) >= FEWEST_LINES
+    return (begin, above[0]) if found else (0, b"")
+
+
+def _cells(line: bytes, delimiter: bytes) -> int:
+    """The number of cells in a line; 0 if it is blank or a remark."""
+    bare = QUOTED.sub(b"", line) if b'"' in line else line
+    return bare.count(delimiter) + 1 if bare.strip() and not bare.lstrip().startswith(b"#") else 0

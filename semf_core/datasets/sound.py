@@ -1,0 +1,58 @@
+"""A recording as its magnitude spectrogram: rows are frequencies, columns are moments."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import numpy as np
+from scipy.io import wavfile
+from scipy.signal import ShortTimeFFT
+from scipy.signal.windows import hann
+
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets.axes import Axes, Axis
+from semf_core.datasets.reading import Limits, Raw
+
+WINDOW_SECONDS = 0.0464
+"""2048 samples at 44.1 kHz, the usual choice for music."""
+HOPS = 4
+"""Windows overlap by three quarters."""
+SLICES = 2000
+"""Windows that are transformed at a time, so that only their complex numbers are in memory."""
+
+
+def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
+    """|STFT| with a Hann window; the channels of a recording are averaged."""
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            rate, samples = wavfile.read(io.BytesIO(content))
+    except MemoryError:
+        raise
+    except Exception:  # the parser fails in many ways on foreign bytes
+        raise InvalidInput(name, "is not a readable WAV recording; save it as plain PCM WAV") from None
+    if rate < 1 or not samples.size:
+        raise InvalidInput(name, "holds no sound; save it as plain PCM WAV")
+    sound = samples.mean(axis=1) if samples.ndim == 2 else samples.astype(float)
+    if samples.dtype.kind in "iu":
+        full = np.iinfo(samples.dtype)
+        sound = (sound - (full.max + 1) // 2 * (samples.dtype.kind == "u")) / (full.max / (2 if samples.dtype.kind == "u" else 1))
+    window = 2 ** max(3, round(np.log2(WINDOW_SECONDS * rate)))
+    if len(sound) < window:
+        raise InvalidInput(name, f"is shorter than one window of {window} samples; choose a longer recording")
+    hop = window // HOPS
+    transform = ShortTimeFFT(hann(window, sym=False), hop, rate)
+    first, last = transform.lower_border_end[1], transform.upper_border_begin(len(sound))[1]
+    last = max(last, first + 1)
+    limits.check_entries(name, transform.f_pts, last - first)
+    out = np.empty((transform.f_pts, last - first), np.float32)
+    for begin in range(first, last, SLICES):
+        end = min(begin + SLICES, last)
+        out[:, begin - first : end - first] = np.abs(transform.stft(sound, begin, end))
+    times = np.arange(first, last) * hop / rate
+    note = f"Magnitude spectrogram: {rate:g} Hz, Hann windows of {window} samples every {hop}."
+    cut = any("prematurely" in str(warning.message) for warning in said)
+    remarks = ("The recording is cut off: it declares more than it holds. What is there was read; copy it again for the rest.",)
+    axes = Axes(Axis("frequency", "Hz", values=transform.f), Axis("time", "s", values=times))
+    return Raw(out, note=note, samples_fixed=True, axes=axes, remarks=remarks if cut else ())

@@ -1,0 +1,65 @@
+"""3-D arrays as matrices: pictures, a column each, or one picture in many bands, whose pixels are the samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from semf_core.datasets.axes import Axes, Axis
+from semf_core.datasets.base import Array
+from semf_core.datasets.companions import LABELS, axes_of
+from semf_core.datasets.reading import Raw
+from semf_core.datasets.table_names import samples_of
+
+WORDS = {
+    "pictures-first": "{0} pictures of {1} × {2} pixels, a sample each",
+    "pictures-last": "{2} pictures of {0} × {1} pixels, a sample each",
+    "bands-first": "one picture of {1} × {2} pixels in {0} bands; a pixel is a sample",
+    "bands-last": "one picture of {0} × {1} pixels in {2} bands; a pixel is a sample",
+}
+
+
+def likely_stack(shape: Sequence[int], bands_last: bool = False) -> str:
+    """What an array of three sides probably is: the two most alike are height and width; `bands_last` decides a tie."""
+    first, second, third = shape
+    apart_last, apart_first = abs(math.log(second / third)), abs(math.log(first / second))
+    if apart_first == apart_last:
+        return "bands-last" if bands_last else "pictures-first"
+    return "pictures-first" if apart_last < apart_first else "bands-last"
+
+
+def stacked(array: Array, stack: str, found: Mapping[str, Array], bands_last: bool = False) -> Raw:
+    """The matrix of a 3-D array; `found` may hold names for its samples, or the wavelengths of its bands."""
+    chosen = likely_stack(array.shape, bands_last) if stack == "auto" else stack
+    first, second, third = array.shape
+    image_shape = map_shape = None
+    if chosen == "pictures-first":
+        data, image_shape = array.reshape(first, second * third).T, (second, third)
+    elif chosen == "pictures-last":
+        data, image_shape = array.reshape(first * second, third), (first, second)
+    elif chosen == "bands-first":
+        data, map_shape = array.reshape(first, second * third), (second, third)
+    else:
+        data, map_shape = array.reshape(first * second, third).T, (first, second)
+    rows, columns = data.shape
+    known = axes_of(found, (rows, columns))
+    axes = Axes(Axis() if image_shape else known.rows, Axis() if map_shape else known.columns, map_shape)
+    words = WORDS[chosen].format(first, second, third)
+    remark = f"A 3-D array, read as {words}." + (" Say so if it is another." if stack == "auto" else "")
+    return Raw(data, image_shape=image_shape, samples_fixed=True, axes=axes, stack=chosen, remarks=(remark,))
+
+
+def matrix_or_stack(data: Any, found: dict[str, Array], stack: str, bands_last: bool = False) -> Raw:
+    """What a reader found, with its companions, as rows and columns stand in the file."""
+    if data.ndim == 3:
+        return replace(stacked(data, stack, found, bands_last), extras=found)
+    axes = axes_of(found, data.shape)
+    labels = next((found[name].size for name in LABELS if name in found), 0)
+    labelled = labels == data.shape[0] != data.shape[1]
+    if not labelled and axes.rows.values is None and axes.columns.values is None:
+        return Raw(data, extras=found, axes=axes)
+    guess, why = ("rows", ", with a label for each row") if labelled else samples_of(data.shape, axes.rows, axes.columns, None)
+    why = why.replace("in the first row", "for the columns").replace("in the first column", "for the rows")
+    return Raw(data, extras=found, axes=axes, guess=guess, question=f"{data.shape[0]:,} rows × {data.shape[1]:,} columns{why}")

@@ -1,0 +1,248 @@
+"""What the rows and columns of a table are called: names, an id or an axis among the numbers, dates; and what the samples are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from semf_core.datasets.axes import Axes, Axis, moments, titled
+from semf_core.datasets.reading import Raw, listed, shown
+from semf_core.datasets.table_layout import FEWEST, LOOKED_AT, Layout, Words, in_order, is_axis_word
+
+Array = np.ndarray
+UNTITLED = frozenset(("name", "axis"))
+"""Headings of first columns that say nothing."""
+ID_WORDS = frozenset(("", "id", "ids", "index", "idx", "no", "no.", "nr", "nr.", "#", "row", "sample", "sample id", "unnamed: 0"))
+BESIDE_NAMES = frozenset(
+    ("id", "ids", "entrez", "start", "end", "stop", "length", "chr", "chrom", "chromosome", "strand", "gweight")
+)
+"""How the headings of numbers end that say more of a named row, as of a gene, and are no data."""
+FEATURES = frozenset(
+    [
+        "gene",
+        "genes",
+        "symbol",
+        "probeset",
+        "transcript",
+        "protein",
+        "proteins",
+        "peptide",
+        "metabolite",
+        "feature",
+        "features",
+        "term",
+        "terms",
+        "word",
+        "words",
+        "token",
+        "tokens",
+        "ref",
+        "ensembl",
+        "accession",
+        "otu",
+    ]
+)
+"""Words in the title of names whose rows are measured in every sample."""
+SAMPLES = frozenset(
+    [
+        "sample",
+        "samples",
+        "patient",
+        "patients",
+        "subject",
+        "subjects",
+        "cell",
+        "cells",
+        "barcode",
+        "document",
+        "documents",
+        "doc",
+        "docs",
+    ]
+)
+"""Words in the title of names that are those of samples."""
+
+
+def named_table(data: Array, layout: Layout, words: Words, header: str, index: str) -> Raw:
+    """The numbers of a table with what its first line and its columns of words say about them."""
+    remarks: list[str] = []
+    top = None if layout.header is None else [layout.header[j] for j in layout.numbers]
+    if top is None and header != "data" and (header == "axis" or _row_is_axis(data)):
+        top, data = [repr(float(v)) for v in data[0]], data[1:]
+        words = Words({j: cells[1:] for j, cells in words.columns.items()}, words.marked)
+    told = "axis" if layout.across is not None and index == "auto" else index
+    rows, labels = _from_words(layout, words, told, remarks)
+    used = "axis" if rows.calendar else "auto"
+    if not rows and data.shape[1] > 1:
+        rows, used = _from_numbers(data, top, told, remarks)
+        if used in ("names", "axis"):
+            data, top = data[:, 1:], None if top is None else top[1:]
+    elif top is not None and layout.across is None and (more := _beside_names(data, top)) and index != "data":
+        remarks.append(f"Left out, because {_says(more)} more of the rows: {listed(top[:more])}. Say so if it is data.")
+        data, top, used = data[:, more:], top[more:], "names"
+    corner = layout.header[layout.words[0]] if layout.header and layout.words else ""
+    columns = Axis()
+    if top is not None and (layout.texts or header == "names"):
+        columns = titled(layout.across or "", names=tuple(top))
+    elif top is not None:
+        sure = layout.across is not None or header == "axis"
+        columns = axis_of(top, layout.across or (corner if is_axis_word(corner) else ""), sure)
+    if columns.values is not None and columns.title and rows.title == columns.title:
+        rows = Axis(names=rows.names, values=rows.values, calendar=rows.calendar)
+    column_labels = _column_labels(layout, data.shape[1], remarks)
+    orientation, why = samples_of(data.shape, rows, columns, labels)
+    if column_labels is not None and labels is None:
+        orientation, why = "columns", ", with a label for each column"
+    return Raw(
+        data,
+        axes=Axes(rows, columns),
+        labels=column_labels,
+        row_labels=labels,
+        guess=orientation,
+        question=f"{data.shape[0]:,} rows × {data.shape[1]:,} columns{why}",
+        index=used if index == "auto" or used != "auto" else index,
+        header="axis" if columns.values is not None else "names" if header == "names" else "auto",
+        remarks=tuple(remarks),
+    )
+
+
+def _says(count: int) -> str:
+    return "it says" if count == 1 else "they say"
+
+
+def _from_words(layout: Layout, words: Words, told: str, remarks: list[str]) -> tuple[Axis, Array | None]:
+    """The names of the rows and their labels, from the columns of words."""
+    names, labels, left = Axis(), None, []
+    behind = set(layout.words) & {j + 1 for j in layout.numbers}
+    remarked = behind if len(behind) > max(1, len(layout.numbers) // 2) else set()  # on each number: present, absent
+    for j in layout.words:
+        title = layout.header[j] if layout.header else ""
+        cells = words.columns.get(j, [])
+        different = len(set(cells))
+        if j in remarked:
+            left.append(title or f"column {j + 1}")
+        elif not names and (different > len(cells) // 2 or (len(layout.words) == 1 and j == 0)):
+            dates = None if told == "names" or j in words.marked else _dates(cells, told == "axis")
+            names = titled("" if title in UNTITLED else title, names=tuple(cells), values=dates, calendar=dates is not None)
+        elif labels is None and 1 < different <= max(2, len(cells) // 2):
+            labels = np.array(cells)
+        else:
+            left.append(title or f"column {j + 1}")
+    if left:
+        remarks.append(f"Left out, because {'it holds' if len(left) == 1 else 'they hold'} words: {listed(left)}.")
+    return names, labels
+
+
+def _dates(cells: Sequence[str], told: bool) -> Array | None:
+    """Dates, if they go on from one to the next or that was `told`; others are names, as several samples of one day have."""
+    dates = moments(cells)
+    return dates if dates is not None and (told or in_order(dates)) else None
+
+
+def _column_labels(layout: Layout, count: int, remarks: list[str]) -> Array | None:
+    """A class for each column from the first line of words below the header that repeats itself; of others it is said."""
+    labels, left = None, []
+    for k, line in enumerate(layout.annotations):
+        cells = [line[j] for j in layout.numbers][-count:]
+        if labels is None and 1 < len(set(cells)) <= max(2, len(cells) // 2):
+            labels = np.array(cells)
+        else:
+            left.append(shown(line[layout.words[0]] if layout.words else "") or f"line {k + 2}")
+    if left:
+        remarks.append(f"Left out, because {'it holds' if len(left) == 1 else 'they hold'} words: {listed(left)}.")
+    return labels
+
+
+def _beside_names(data: Array, top: Sequence[str]) -> int:
+    """How many of the first columns of numbers are no data but say more of rows that have names: ids, places on a chromosome."""
+    count = 0
+    while count < len(top) - 1 and (_words(top[count]) or [""])[-1] in BESIDE_NAMES and _is_whole(data[:, count]):
+        count += 1
+    return count
+
+
+def _words(title: str) -> list[str]:
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", title).lower())
+
+
+def _is_whole(values: Array) -> bool:
+    there = values[np.isfinite(values)]
+    return bool((there == np.rint(there)).all())
+
+
+def _from_numbers(data: Array, top: list[str] | None, index: str, remarks: list[str]) -> tuple[Axis, str]:
+    """The first column of numbers as an id or an axis, if it is one; what it was taken for."""
+    first, title = data[:, 0], top[0] if top else ""
+    whole = bool(np.isfinite(first).all() and (first == np.rint(first)).all()) and len(set(first.tolist())) == len(first)
+    if index == "data" or not np.isfinite(first).all():
+        return Axis(), index
+    called = top is not None and title.strip().lower() in ID_WORDS
+    counted = whole and len(first) > 1 and bool((np.diff(first) == 1).all())
+    lonely = not any(in_order(data[:LOOKED_AT, j]) for j in range(1, min(data.shape[1], LOOKED_AT)))
+    is_id = whole and (
+        (called and (counted or title.strip() != "")) or (counted and top is None and len(first) >= FEWEST and lonely)
+    )
+    if index == "names" or (index == "auto" and is_id):
+        if index == "auto":
+            named = f"“{shown(title)}” " if title else ""
+            remarks.append(f"The first column {named}looks like an id, not like data: it names the rows. Say so if it is data.")
+        cells = [str(int(v)) if v == int(v) else repr(float(v)) for v in first]
+        return titled("" if called else title, names=tuple(cells)), "names"
+    ordered = in_order(first) and ((is_axis_word(title) and len(first) > 2) or (len(first) >= FEWEST and lonely))
+    if index == "axis" or (index == "auto" and ordered):
+        if index == "auto":
+            remarks.append(
+                f"The first column ({shown(title) or 'numbers in order'}) is the axis of the rows. Say so if it is data."
+            )
+        return titled("" if title in UNTITLED else title, values=first), "axis"
+    return Axis(), index
+
+
+def _row_is_axis(data: Array) -> bool:
+    """Whether the first of the rows goes up or down throughout, as no other does."""
+    if len(data) < 2 or data.shape[1] <= FEWEST:
+        return False
+    start = 0 if in_order(data[0]) else 1  # above the axis of the rows may stand anything
+    return in_order(data[0, start:]) and not any(in_order(row[start:]) for row in data[1:LOOKED_AT])
+
+
+def axis_of(cells: Sequence[str], title: str, told: bool = False) -> Axis:
+    """Names from the first line, or an axis if they are numbers in order (any numbers, if that was `told`) or dates.
+
+    Numbers that merely count the columns name them.
+    """
+    title = "" if title in UNTITLED else title
+    try:
+        values = np.array([float(cell) for cell in cells])
+    except ValueError:
+        dates = _dates(list(cells), told)
+        return titled(title, names=tuple(cells), values=dates, calendar=dates is not None)
+    names = titled(title, names=tuple(cells))
+    counts = names.numbered and not title
+    if np.isfinite(values).all() and (told or (len(values) > 2 and in_order(values) and not counts)):
+        return titled(title, values=values)
+    return names
+
+
+def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array | None) -> tuple[str, str]:
+    """Whether columns or rows are the samples, and what speaks for it."""
+    across = columns.values is not None and not columns.calendar
+    word = set(_words(rows.title)) if rows.names is not None and not rows.calendar and not across else set()
+    titled_so = f", “{rows.title}” in the first column"
+    if word & FEATURES:
+        return "columns", titled_so
+    if labels is not None:
+        return "rows", ", with a label for each row"
+    if word & SAMPLES:
+        return "rows", titled_so
+    if rows.calendar or across:
+        return "rows", ", with " + ("dates in the first column" if rows.calendar else "an axis in the first row")
+    if columns.calendar or rows.values is not None:
+        return "columns", ", with " + ("dates in the first row" if columns.calendar else "an axis in the first column")
+    if rows.names is not None and columns.names is not None:
+        return ("columns" if shape[0] > shape[1] else "rows"), ", names in the first row and in the first column"
+    if rows.names is not None:
+        return "rows", ", names in the first column"
+    return "columns", ", names in the first row" if columns.names is not None else ""

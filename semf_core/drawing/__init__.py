@@ -1,0 +1,1 @@
+"""Pictures of factors and data, and curves with few points."""

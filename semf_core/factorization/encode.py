@@ -1,0 +1,81 @@
+"""Codes of samples in a given basis: the Y half of Algorithm 1 with X held fixed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semf_core.mathematics.matrix import as_data_matrix
+from semf_core.sets import StructureSet
+from semf_core.solvers.half_steps import solve_shifted
+
+Array = np.ndarray
+MAX_ITER = 1000
+TOL = 1e-10
+
+
+def encode(M: Any, U: Array, y_set: StructureSet, start: Array | None = None) -> Array:
+    """Coefficients of samples in a given basis: min ‖M − UV‖² over V ∈ 𝒴, by ADMM on V alone.
+
+    Parameters
+    ----------
+    M : array or scipy.sparse matrix
+        The samples, m × n.
+    U : array
+        The basis, m × p.
+    y_set : StructureSet
+        What V must satisfy.
+    start : array, optional
+        A member of 𝒴; it is returned if nothing better is found.
+
+    Returns
+    -------
+    array
+        V, p × n, in its set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semf_core.factorization.encode import encode
+    >>> from semf_core.sets import Nonnegative
+    >>> encode(np.array([[2.0, -1.0], [0.0, 3.0]]), np.eye(2), Nonnegative()).round(6)
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    matrix = as_data_matrix(M)
+    p = U.shape[1]
+    length = _lengths(U, y_set)
+    Ut = np.ascontiguousarray(U.T / length)
+    start = None if start is None else start * length
+    y_set.check_shape((p, matrix.shape[1]))
+    target, gram = matrix.left(Ut, Ut, np.zeros((p, matrix.shape[1]), matrix.dtype)), Ut @ Ut.T
+    beta = matrix.dtype.type(gram.trace() / p) or matrix.dtype.type(1)
+    V = y_set.project(np.zeros_like(target))
+    Pi = np.zeros_like(V)
+    best, best_cost = V, _cost(V, target, gram)
+    for _ in range(MAX_ITER):
+        Y = target + beta * V - Pi
+        solve_shifted(gram, beta, Y)
+        previous, V = V, y_set.project(Y + Pi / beta)
+        Pi += beta * (Y - V)
+        cost = _cost(V, target, gram)
+        if cost < best_cost:
+            best, best_cost = V, cost
+        moved = max(float(np.linalg.norm(V - previous)), float(np.linalg.norm(Y - V)))
+        if moved <= TOL * max(float(np.linalg.norm(V)), 1e-300):
+            break
+    if start is not None and _cost(start, target, gram) < best_cost - TOL * matrix.norm**2:
+        return start / length
+    return best / length
+
+
+def _lengths(U: Array, y_set: StructureSet) -> Array:
+    """What the columns of U are divided by: their lengths where 𝒴 allows any positive scale of a row of V, which β then suits."""
+    length = np.linalg.norm(U, axis=0)[:, None]
+    return np.where(length > 0, length, 1) if y_set.polish_sign is not None else np.ones_like(length)
+
+
+def _cost(V: Array, target: Array, gram: Array) -> float:
+    """‖M − UV‖² up to ‖M‖²."""
+    return float(np.vdot(gram @ V, V) - 2 * np.vdot(target, V))

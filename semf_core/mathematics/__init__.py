@@ -1,0 +1,1 @@
+"""Arithmetic on matrices, dense, sparse or with missing entries, and measures of factors."""

@@ -1,0 +1,86 @@
+"""A first model for given data: what the data itself suggests, with the reason, and the presets made for such data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from semf_core.datasets import Dataset, DatasetSource
+from semf_core.datasets.summary import Facts, Spectrum
+from semf_core.model import ModelSpec, preset, preset_names
+from semf_core.model.variants import title_of
+from semf_core.sets import Nonnegative, StructureSet
+from semf_core.solvers import Limits
+
+SHARE = 0.9
+"""Of what varies around the leading component, so much is to be explained."""
+FEWEST, MOST = 2, 30
+SMALL_RANK = 40
+"""Data of at most this rank is taken at its word: as many components as its rank."""
+GAP = 1.6
+"""A singular value that is so many times the next one ends what is more than noise."""
+SMALLEST = 1e-3
+"""Of the largest singular value: gaps among smaller ones are of rounding in the file."""
+ITERATIONS = 1000
+UNKNOWN = 10
+"""Components where nothing is known of the singular values."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A model for some data, and why it is that one."""
+
+    spec: ModelSpec
+    why: str
+
+
+def propose(source: DatasetSource, dataset: Dataset, found: Facts, values: Spectrum) -> Proposal:
+    """Nonnegative factors where the data is nonnegative, and a rank from the singular values; nothing of another model."""
+    rank, because = _rank(values, dataset.shape)
+    sets: tuple[StructureSet, ...] = (Nonnegative(),) if found.low >= 0 else ()
+    sign = "no entry is negative, so X and Y are nonnegative" if sets else "it has negative entries, so no sign is imposed"
+    spec = ModelSpec(source, rank, sets, sets, limits=Limits(max_iter=ITERATIONS))
+    why = f"Proposed for this data: {sign}; rank {rank}, because {because}."
+    return Proposal(replace(spec, title=title_of(spec, dataset.title)), why)
+
+
+def _rank(values: Spectrum, shape: tuple[int, int]) -> tuple[int, str]:
+    """How many components, and the reason."""
+    if not len(values.values):
+        return min(UNKNOWN, *shape), "the matrix is too large for its singular values, so this is a mere start"
+    if values.complete and FEWEST <= values.rank <= SMALL_RANK and values.rank < min(shape):
+        return values.rank, f"the data has exactly {values.rank} singular values above rounding"
+    gap = _gap(values.values)
+    if gap is not None:
+        fall = values.values[gap - 1] / values.values[gap]
+        return gap, f"the singular values fall by a factor of {fall:.2g} after number {gap}"
+    energy = np.square(values.values)
+    rest = energy[1:] if len(energy) > 1 else energy
+    total = float(rest.sum())
+    if total <= 0:
+        return 1, "one singular value is all there is"
+    reached = 1 + int(np.searchsorted(np.cumsum(rest) / total, SHARE)) + 1
+    rank = max(FEWEST, min(MOST, reached, *shape))
+    if rank < reached:
+        return rank, f"its singular values fall slowly, and {rank} components are as many as can be looked at"
+    known = "" if values.complete else f" of the {len(values.values)} leading ones"
+    return rank, f"{rank} singular values hold {100 * SHARE:.0f} % of what varies around the first{known}"
+
+
+def _gap(sigma: np.ndarray) -> int | None:
+    """How many singular values stand before the last clear gap; None where there is none."""
+    ahead, behind = sigma[FEWEST - 1 : MOST], sigma[FEWEST : MOST + 1]
+    ratios = ahead[: len(behind)] / np.maximum(behind, 1e-300)
+    clear = np.flatnonzero((ratios >= GAP) & (ahead[: len(behind)] >= SMALLEST * sigma[0]))
+    return FEWEST + int(clear[-1]) if len(clear) else None
+
+
+def keeps_to(model: ModelSpec, source: DatasetSource) -> ModelSpec:
+    """The visitor's own model on other data: rank, constraints and algorithm stay; its title spoke of the old data."""
+    return replace(model, dataset=source, title="", watch="")
+
+
+def presets_for(source: DatasetSource) -> list[str]:
+    """Names of the presets that were made for this data set."""
+    return [name for name in preset_names() if type(preset(name).dataset) is type(source)]

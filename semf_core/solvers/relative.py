@@ -1,0 +1,170 @@
+"""SeMF with penalties relative to the factors: the engine's default, which needs no tuning and knows no units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from semf_core.common.parameters import param
+from semf_core.solvers.base import SOLVERS, Array, Patience, Problem, Solver, State
+from semf_core.solvers.descent import begin_descent, descent_step, is_swept
+from semf_core.solvers.splitting import Splitting
+from semf_core.solvers.starts import Start, starting_factors, takes_negative
+
+LEAST, MOST = 0.03, 30.0
+"""Algorithm 2 keeps the penalties between these multiples of tr(YYᵀ)/p and tr(XᵀX)/p."""
+SIZES = {"alpha": "size_y", "beta": "size_x"}
+"""What each penalty is a multiple of: tr(YYᵀ)/p and tr(XᵀX)/p."""
+TINY = {kind: float(np.finfo(kind).tiny) for kind in "fd"}
+"""The smallest tr(gram)/p that is gone by, in each precision."""
+EPSILON = 5e-4
+"""The paper's ε; right for convex sets, where every small decrease counts."""
+SEARCH, CONVEX_SEARCH = 5, 600
+"""Iterations before the descent: where both factors are free or nonnegative, they bring a start to the size of M; in other
+convex sets, where the search may fall ever more slowly without stagnating, they find where to descend."""
+CYCLES = (((1.0, EPSILON), (1.0, 0.01), (0.3, 0.05)), ((0.3, 0.05), (1.0, 0.01), (1.0, EPSILON)))
+"""For sets that are not convex: multiples of c, and ε, at the start and after each kick in turn.
+
+A large ε moves the penalties while supports still change, a small one settles them. Where Y may be negative, supports
+change for longer: there (the second row) the large ones come first.
+"""
+
+ANYWHERE = 4
+"""Every so many kicks the search begins anew: supports that are wrong together do not come apart near the best V."""
+
+
+@SOLVERS.register
+@dataclass(frozen=True, eq=False)
+class RelativeADMM(Splitting):
+    """α = c·tr(YYᵀ)/p and β = c·tr(XᵀX)/p, c adapted by Algorithm 2 on gaps relative to ‖X‖ and ‖Y‖.
+
+    M → tM changes X, Y, α and β by powers of t and nothing else; exactly so, bit for bit, where t is a power of two.
+    The search alternates with descents on U and V themselves and, where a set is not convex, with kicks.
+    """
+
+    name: ClassVar[str] = "semf-relative"
+    title: ClassVar[str] = "SeMF"
+    summary: ClassVar[str] = "any structure, by variable splitting with penalties that follow the factors: no tuning, no units"
+    can_descend: ClassVar[bool] = True
+    patience: ClassVar[Patience] = Patience(kick=True, window=50, stagnation=0.005, target=0.001)
+
+    scale: float = param(
+        "number",
+        1.0,
+        low=0,
+        open_low=True,
+        symbol="c",
+        help="penalties at the start: α = c·tr(YYᵀ)/p, β = c·tr(XᵀX)/p; from then on between 0.03 and 30",
+    )
+    epsilon: float | None = param(
+        "number",
+        None,
+        optional=True,
+        low=0,
+        high=1,
+        open_low=True,
+        open_high=True,
+        symbol=r"\varepsilon",
+        help="smaller relative changes are a stall to Algorithm 2 (conditions 10 to 13); empty: what fits the sets",
+    )
+    start: str = param(
+        "choice",
+        "auto",
+        choices=("auto", "uniform", "normal", "svd"),
+        help="the first Y: random with the signs of M, uniform in [0, 1], normal, or from the SVD of M",
+    )
+    kick_size: float = param("number", 0.15, low=0, open_low=True, help="noise of a kick, as a multiple of V's largest entry")
+    descend: bool = param(
+        "boolean", True, help="descend on U and V themselves where the search stagnates, and from the best ones at the end"
+    )
+
+    @property
+    def first(self) -> Start:
+        return Start(self.start, scaled=True)
+
+    @property
+    def kick_noise(self) -> float:
+        return self.kick_size
+
+    @property
+    def descends(self) -> bool:
+        return self.can_descend and self.descend
+
+    def kicks(self, problem: Problem) -> bool:
+        """Between convex sets a descent ends where a kick would lead back to; elsewhere other supports may be better."""
+        return not (self.descends and problem.x_set.convex and problem.y_set.convex)
+
+    def init(self, problem: Problem, rng: np.random.Generator) -> State:
+        state = super().init(problem, rng)
+        state.numbers["signed"] = takes_negative(problem.y_set, (problem.rank, problem.matrix.shape[1]))
+        self._reset_penalties(problem, state)
+        return state
+
+    def _phase(self, problem: Problem, state: State) -> tuple[float, float]:
+        """By what c is multiplied from the last kick on, and what counts as progress."""
+        if problem.x_set.convex and problem.y_set.convex:
+            return 1.0, self.epsilon or EPSILON
+        cycle = CYCLES[int(state.numbers.get("signed", 0))]
+        factor, epsilon = cycle[int(state.numbers.get("kicks", 0)) % len(cycle)]
+        return factor, self.epsilon or epsilon
+
+    def _reset_penalties(self, problem: Problem, state: State) -> None:
+        c = self.scale * self._phase(problem, state)[0]
+        state.numbers.update(alpha=c, size_y=1.0, beta=c, size_x=1.0)
+
+    def _follow(self, numbers: dict[str, float], penalty: str, gram: Array) -> None:
+        """Keep the penalty the same multiple of tr(gram)/p; one that was set by hand is taken as it is."""
+        size = SIZES[penalty]
+        now = max(float(gram.trace()) / len(gram), TINY[gram.dtype.char])
+        if numbers[size]:
+            numbers[penalty] *= now / numbers[size]
+        numbers[size] = now
+
+    def _epsilon(self, problem: Problem, state: State) -> float:
+        return self._phase(problem, state)[1]
+
+    def _gaps(self, numbers: dict[str, float]) -> tuple[float, float]:
+        """Relative to ‖X‖ and ‖Y‖, which may drift apart in size."""
+        return numbers["gap_x"] / math.sqrt(numbers["size_x"]), numbers["gap_y"] / math.sqrt(numbers["size_y"])
+
+    def _bounded(self, numbers: dict[str, float]) -> None:
+        for penalty, size in SIZES.items():
+            numbers[penalty] = float(np.clip(numbers[penalty], LEAST * numbers[size], MOST * numbers[size]))
+
+    def step(self, problem: Problem, state: State) -> State:
+        return descent_step(problem, state) if state.numbers.get("descending") else super().step(problem, state)
+
+    def search_length(self, problem: Problem) -> float:
+        if is_swept(problem.x_set, problem.y_set):
+            return SEARCH
+        return CONVEX_SEARCH if problem.x_set.convex and problem.y_set.convex else np.inf
+
+    def begin_descent(self, problem: Problem, state: State, W: Array, Z: Array) -> State:
+        return begin_descent(problem, state, W, Z)
+
+    def kick(self, problem: Problem, state: State, V: Array, rng: np.random.Generator) -> State:
+        """Y near V, or after a few kicks anywhere; U, V, Λ, Π zero as at the start, and the next pair of the cycle."""
+        kicks = state.numbers.get("kicks", 0) + 1
+        state.numbers.update(descending=0, kicks=kicks)
+        if kicks % ANYWHERE == 0:
+            V = starting_factors(replace(problem, start=(None, None)), self.first, rng)[1]
+        return super().kick(problem, state, V, rng)
+
+    def set_numbers(self, state: State, values: Mapping[str, float]) -> None:
+        super().set_numbers(state, values)
+        state.numbers.update({SIZES[penalty]: 0.0 for penalty in values if penalty in SIZES})
+
+    def retuned(self, problem: Problem, state: State, before: Solver) -> State:
+        """The search goes on from the current factors; a changed c starts again; Algorithm 2 averages from here on."""
+        if state.numbers.get("descending"):
+            state.arrays["Lam"][:] = 0
+            state.arrays["Pi"][:] = 0
+            state.scratch.clear()
+            state.numbers["descending"] = 0
+        if self.scale != getattr(before, "scale", None):
+            self._reset_penalties(problem, state)
+        return self._averaging_afresh(state)

@@ -1,0 +1,210 @@
+"""Every lesson played from start to end in real Chromium by keys alone, each task solved; in one page of one server.
+
+Every other lesson is played on a phone in the dark, and the others end on one. Whatever a stage can show is looked at by
+axe where it comes first. Then two stages under one scrubber, and a lesson that was taken home.
+"""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import TimeoutError
+
+from semf_core.lessons import handout, lessons
+from semf_core.lessons.format import parse_lesson
+from semf_core.lessons.stage_runs import recorded_here
+from tests.browser.conftest import PATIENCE
+from tests.browser.test_pages import serious, too_wide
+from tests.browser.test_workbench import quiet
+from tests.lessons.test_taking_home import SKETCHED
+
+LESSONS = lessons().lessons
+SHOWN = ".st-key-lesson-picture :is(.semf-live .semf-tile, .js-plotly-plot)"
+"""A run or a drawing."""
+LARGE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+AGAIN = 3000
+"""Milliseconds after which a reader presses once more."""
+AT_REST = (
+    """() => document.getAnimations().every(a => a.playState !== 'running' || a.effect.getTiming().iterations === Infinity)"""
+)
+"""Badges and buttons have faded in."""
+
+
+@pytest.fixture(scope="module")
+def page(server, chromium):
+    """One page for all; a script error in it fails the test that meets it."""
+    context = chromium.new_context(viewport=LARGE, reduced_motion="reduce", bypass_csp=True)
+    context.set_default_timeout(PATIENCE)
+    opened = context.new_page()
+    opened.problems, opened.looked_at = [], set()
+    opened.on("pageerror", lambda error: opened.problems.append(str(error)))
+    yield opened
+    context.close()
+
+
+def press(locator, key="Enter"):
+    locator.focus()
+    locator.press(key)
+
+
+def until(seen, act):
+    """A press that comes while a busy page is drawn again may go unheard: then a reader presses once more."""
+    for _ in range(PATIENCE // AGAIN):
+        act()
+        try:
+            seen.wait_for(timeout=AGAIN)
+            return
+        except TimeoutError:
+            continue
+    seen.wait_for()
+
+
+def draw_by_keys(page):
+    assert page.locator(".sketch-truth").count() == 0, "nothing is given away"
+    press(page.locator(".sketch-controls summary"))
+    for slider in page.locator(".sketch-sliders input").all()[::3]:
+        press(slider, "ArrowUp")
+    press(page.get_by_role("button", name="That is my curve"))
+    page.locator(".st-key-lesson-question .sketch-truth").wait_for(state="attached")
+
+
+def answer(page, stage):
+    """By a key; before it there is something to see, but not the run."""
+    question = stage.question
+    if stage.model is not None:
+        page.locator(".st-key-lesson-picture :is(img, .sketch-chart)").first.wait_for()
+        assert page.locator(".semf-live .semf-tile").count() == 0
+    for_everybody(page, stage, waiting=True)
+    if question.sketch is not None:
+        draw_by_keys(page)
+    else:
+        key = str(1 + next(i for i, choice in enumerate(question.choices) if choice.right))
+        page.locator(".st-key-lesson-question .stButton button").first.wait_for()
+        until(page.locator(".st-key-lesson-question .stMarkdownBadge").get_by_text("right"), lambda: page.keyboard.press(key))
+
+
+def solve(page, stage):
+    """The solution is run, or drawn, and every goal found to be reached."""
+    press(page.get_by_role("button", name="A solution"))
+    quiet(page)
+    run = page.locator(".st-key-learn-solution button")
+    if stage.model is None:
+        press(run)
+        page.locator(".st-key-lesson-task").get_by_text("Done").first.wait_for()
+        page.keyboard.press("Escape")
+        return
+    until(page.locator(".st-key-bench-task"), lambda: press(run) if run.is_visible() else None)
+    page.locator(".st-key-bench-task").get_by_text("Done").first.wait_for()
+
+
+def parts(stage, waiting):
+    """What a stage shows, before its question is answered or after."""
+    shown = {stage.figure, f"task {stage.model is None}" if stage.task is not None and not waiting else ""}
+    if stage.model is not None and not waiting:
+        shown.add(f"run, splits: {stage.model.solver.splits}")
+    if stage.question is not None:
+        shown.add(f"sketch: {stage.question.sketch is not None}, waiting: {waiting}")
+    return shown - {""}
+
+
+def for_everybody(page, stage, waiting):
+    """Nothing is too wide; what was not on show before is read by all."""
+    assert page.locator(".stMain .katex-error, .stException").count() == 0, stage.name
+    assert too_wide(page) == [], stage.name
+    new = parts(stage, waiting) - page.looked_at
+    if new:
+        quiet(page)
+        page.wait_for_function(AT_REST)
+        assert serious(page) == [], (stage.name, new)
+        page.looked_at |= new
+
+
+def returns_and_resumes(server, page, lesson):
+    """The lesson knows that its task is done, and after a reload the list knows the last stage."""
+    press(page.get_by_role("button", name="Back to the lesson"))
+    page.locator(".st-key-lesson-task").get_by_text("done").first.wait_for()
+    page.goto(f"{server.url}/learn")
+    press(page.locator(f".st-key-lesson-{lesson.name}").get_by_role("button", name=f"Continue at stage {len(lesson.stages)}"))
+    page.locator(".st-key-lesson-task").get_by_text("done").first.wait_for()
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_is_played_from_start_to_end(server, page, lesson):
+    phone = bool(LESSONS.index(lesson) % 2)
+    page.emulate_media(color_scheme="dark" if phone else "light")
+    page.set_viewport_size(PHONE if phone else LARGE)
+    page.goto(f"{server.url}/learn?lesson={lesson.name}")
+    for position, stage in enumerate(lesson.stages):
+        last = position + 1 == len(lesson.stages)
+        page.get_by_role("heading", name=stage.title, exact=True).wait_for()
+        quiet(page)
+        assert f"stage={stage.name}" in page.url or not position, "the address names the stage"
+        if stage.question is not None:
+            answer(page, stage)
+        page.locator(SHOWN).first.wait_for()
+        if last:
+            page.set_viewport_size(PHONE)
+        for_everybody(page, stage, waiting=False)
+        if stage.task is not None:
+            solve(page, stage)
+        if not last:
+            page.keyboard.press("n")
+    if lesson.name == "structure":
+        returns_and_resumes(server, page, lesson)
+    assert page.problems == []
+
+
+def test_two_stages_under_one_scrubber_in_a_hall_and_on_a_phone(server, page):
+    page.goto(f"{server.url}/learn?lesson=structure&stage=sparse-nmf&beside=groups")
+    page.locator('.semf-beside[data-drawn="yes"]').wait_for()
+    page.locator(".semf-side .semf-tile").nth(33).wait_for(state="attached")
+    rows = """[...document.querySelectorAll('.semf-side')]
+        .map(side => new Set([...side.querySelectorAll('.semf-tile')].map(tile => tile.style.top)).size)"""
+    assert page.evaluate(rows)[1] == 5, "groups are rows"
+    slider = page.get_by_label("Iteration of both stages")
+    press(slider, "Home")
+    for _ in range(3):
+        slider.press("ArrowRight")
+    at_three = "[...document.querySelectorAll('.semf-side .semf-iteration')].every(e => e.textContent === 'iteration 3')"
+    page.wait_for_function(at_three)
+    quiet(page)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.keyboard.press("f")
+    page.wait_for_function("[...document.querySelectorAll('.semf-side .semf-tile')].every(t => t.clientWidth >= 110)")
+    assert page.evaluate("document.querySelector('.semf-sides .semf-montage').clientHeight") >= 0.6 * 1080
+    page.keyboard.press("Escape")
+    page.set_viewport_size(PHONE)
+    below = "([a, b]) => b.getBoundingClientRect().top >= a.getBoundingClientRect().bottom"
+    page.wait_for_function(f"({below})(document.querySelectorAll('.semf-side'))")
+    assert too_wide(page) == [] and "beside=groups" in page.url
+
+
+def test_a_lesson_taken_home_needs_no_network(chromium, tmp_path):
+    file = tmp_path / "home.html"
+    with recorded_here() as find:
+        file.write_bytes(handout.html(parse_lesson("first-steps.md", SKETCHED), find))
+    context = chromium.new_context(viewport=LARGE, color_scheme="light", offline=True)
+    page, said = context.new_page(), []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(file.as_uri())
+    page.wait_for_selector('html[data-ready="yes"]')
+    asked = page.locator(".stage").nth(1)
+    assert not asked.locator(".run").is_visible() and not asked.get_by_text("Ghosts would share pixels").is_visible()
+    asked.locator(".sketch-chart").scroll_into_view_if_needed()
+    box = asked.locator(".sketch-chart").bounding_box()
+    page.mouse.move(box["x"] + 80, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 40, box["y"] + 120, steps=5)
+    page.mouse.up()
+    asked.get_by_role("button", name="That is my curve").click()
+    asked.get_by_text("Your curve is off by a factor of").wait_for()
+    asked.get_by_text("Ghosts would share pixels").wait_for()
+    assert asked.locator('path[data-column="alpha"]').get_attribute("d").count("L") > 10
+    assert asked.locator(".basis img").evaluate("i => i.decode().then(() => i.naturalWidth)") > 50
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert serious(page) == [], scheme
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
+    assert said == []

@@ -1,0 +1,274 @@
+"""Small files of every further format, made on the spot: honest ones are read with their names, hostile ones refused."""
+
+from __future__ import annotations
+
+import builtins
+import gzip
+import io
+import zipfile
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.io
+import tifffile
+from PIL import Image
+from pyarrow import parquet as pq
+from scipy import sparse
+
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets import Limits, Reading, load_bytes, load_files, load_path
+from semf_core.datasets.loaders import find_files
+from tests.helpers import present
+
+RNG = np.random.default_rng(0)
+SMALL = Limits(max_bytes=4 << 20, max_entries=100_000, max_members=50)
+S = sparse.random_array((6, 4), density=0.5, rng=RNG, format="csc")
+GENES, CELLS = tuple(f"G{i}" for i in range(6)), tuple(f"c{j}" for j in range(4))
+
+
+def saved(save, *things, **more) -> bytes:
+    stream = io.BytesIO()
+    save(stream, *things, **more)
+    return stream.getvalue()
+
+
+def refused(word: str, name: str, content: bytes, reading: Reading | None = None) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load_bytes(name, content, reading or Reading(), SMALL)
+    assert word in str(caught.value) and "\n" not in str(caught.value), str(caught.value)
+
+
+# -- HDF5 --------------------------------------------------------------------------------------
+
+
+def h5(fill) -> bytes:
+    stream = io.BytesIO()
+    with h5py.File(stream, "w") as file:
+        fill(file)
+    return stream.getvalue()
+
+
+def h5ad(X=None, dense=False, **wrong) -> bytes:
+    """As anndata writes it: cells are the rows."""
+
+    def fill(file):
+        A = sparse.csr_array(S.T) if X is None else X
+        if dense:
+            file["X"] = A.toarray()
+        else:
+            group = file.create_group("X")
+            group.attrs.update({"encoding-type": "csr_matrix", "shape": np.array(wrong.get("shape", A.shape))})
+            for piece in ("data", "indices", "indptr"):
+                group[piece] = wrong.get(piece, getattr(A, piece))
+        for side, names in (("obs", CELLS), ("var", GENES)):
+            group = file.create_group(side)
+            group.attrs["_index"] = "_index"
+            group.create_dataset("_index", data=list(names), dtype=h5py.string_dtype())
+        file["layers/twice"] = 2 * A.toarray()
+
+    return h5(fill)
+
+
+class TestAnnData:
+    @pytest.mark.parametrize("dense", [False, True])
+    def test_names_and_sparsity(self, dense):
+        loaded = load_bytes("a.h5ad", h5ad(dense=dense))
+        assert sparse.issparse(loaded.data) is not dense
+        np.testing.assert_array_equal(loaded.data if dense else loaded.data.toarray(), S.toarray())
+        assert loaded.axes.rows.names == GENES and loaded.axes.columns.names == CELLS
+
+    def test_members_are_listed_with_their_shapes(self):
+        one = find_files([("a.h5ad", h5ad())], Reading(member="layers/twice"))
+        assert one.members == {"X": (4, 6), "layers/twice": (4, 6)}
+        np.testing.assert_array_equal(one.dataset.data, 2 * S.toarray())
+        with pytest.raises(InvalidInput, match="no member other"):
+            load_bytes("a.h5ad", h5ad(), Reading(member="other"))
+
+    def test_hostile(self):
+        refused("valid sparse", "a.h5ad", h5ad(indptr=np.array([0, 5])))
+        refused("valid sparse", "a.h5ad", h5ad(indices=np.full(S.nnz, 99)))
+        refused("whole numbers", "a.h5ad", h5ad(indices=np.full(S.nnz, 0.5)))
+        refused("no matrix", "a.h5ad", h5(lambda file: None))
+        refused("entries", "a.h5ad", h5(lambda file: file.create_dataset("X", (10**6, 10**6), "f8", chunks=(100, 100))))
+        refused("does not hold AnnData", "a.h5ad", b"1,2\n")
+        good = h5ad()
+        refused("HDF5", "a.h5ad", good[: len(good) // 2])
+
+    def test_damaged_in_any_place_is_read_or_refused(self):
+        good = h5ad()
+        for _ in range(60):
+            content = bytearray(good)
+            for place in RNG.integers(len(content), size=3):
+                content[place] = RNG.integers(256)
+            try:
+                load_bytes("a.h5ad", bytes(content), Reading(), SMALL)
+            except InvalidInput as refusal:
+                assert "\n" not in str(refusal)
+
+
+class TestMat73:
+    @staticmethod
+    def content(**arrays) -> bytes:
+        def fill(file):
+            for name, value in arrays.items():
+                file.create_dataset(name, data=np.asarray(value).T)
+
+        return h5(fill)
+
+    def test_sides_are_in_reverse_order(self):
+        A = np.arange(6.0).reshape(2, 3)
+        np.testing.assert_array_equal(load_bytes("a.mat", self.content(A=A)).data, A)
+
+    def test_a_cube_with_its_wavelengths(self):
+        cube, axis = RNG.random((4, 5, 7)), np.linspace(400, 900, 7)
+        loaded = load_bytes("a.mat", self.content(cube=cube, wavelength=axis[:, None]))
+        assert loaded.shape == (7, 20) and loaded.axes.map_shape == (4, 5)
+        np.testing.assert_array_equal(loaded.axes.rows.values, axis)
+        np.testing.assert_array_equal(loaded.data[:, 6], cube[1, 1])
+
+    def test_sparse_and_letters(self):
+        def fill(file):
+            group = file.create_group("S")
+            group.attrs["MATLAB_sparse"] = 6
+            group["data"], group["ir"], group["jc"] = S.data, S.indices, S.indptr
+            names = file.create_dataset("row_names", data=np.array([[ord(c) for c in name] for name in GENES], np.uint16).T)
+            names.attrs["MATLAB_class"] = np.bytes_("char")
+
+        loaded = load_bytes("a.mat", h5(fill))
+        np.testing.assert_array_equal(loaded.data.toarray(), S.toarray())
+        assert loaded.axes.rows.names == GENES
+
+
+# -- stacks ------------------------------------------------------------------------------------
+
+
+class TestStacks:
+    def test_pictures_and_bands_are_told_apart_and_can_be_said(self):
+        pictures, bands = RNG.random((9, 4, 5)), RNG.random((4, 5, 9))
+        one = find_files([("a.npy", saved(np.save, pictures))])
+        assert one.reading.stack == "pictures-first" and one.dataset.image_shape == (4, 5) and one.dataset.shape == (20, 9)
+        two = find_files([("a.npz", saved(np.savez, cube=bands))])
+        assert two.reading.stack == "bands-last" and two.dataset.axes.map_shape == (4, 5) and two.dataset.shape == (9, 20)
+        turned = load_bytes("a.npy", saved(np.save, bands), Reading(stack="pictures-last"))
+        assert turned.image_shape == (4, 5) and turned.shape == (20, 9)
+        np.testing.assert_array_equal(turned.data, two.dataset.data.T)
+
+    def test_mat_and_names_in_it(self):
+        content = saved(scipy.io.savemat, {"M": RNG.random((3, 2)), "row_names": np.array(["a", "ö", "long name"])})
+        assert load_bytes("a.mat", content).axes.rows.names == ("a", "ö", "long name")
+        cube = saved(scipy.io.savemat, {"cube": RNG.random((5, 5, 5))})
+        assert load_bytes("a.mat", cube).axes.map_shape == (5, 5)
+
+    def test_a_picture_that_fits_the_columns_is_the_map(self):
+        content = saved(np.savez, data=RNG.random((3, 20)), image_shape=np.array([4, 5]), wavelength=np.array([1.0, 2, 4]))
+        loaded = load_bytes("a.npz", content)
+        assert loaded.axes.map_shape == (4, 5) and loaded.axes.rows.title == "wavelength" and not loaded.note
+
+    def test_tiff(self):
+        pages = RNG.integers(0, 60000, (3, 6, 5), np.uint16)
+        loaded = load_bytes("a.tif", saved(tifffile.imwrite, pages, photometric="minisblack"))
+        assert loaded.image_shape == (6, 5)
+        np.testing.assert_array_equal(loaded.data, pages.reshape(3, 30).T)
+        refused("entries", "a.tif", saved(tifffile.imwrite, np.zeros((30, 80, 80), np.uint8), compression="zlib"))
+        bands = saved(tifffile.imwrite, RNG.random((6, 5, 9)).astype(np.float32), photometric="minisblack", planarconfig="contig")
+        assert load_bytes("a.tif", bands).axes.map_shape == (6, 5)
+
+    def test_colour_as_channels(self):
+        A = RNG.integers(0, 256, (3, 4, 3), np.uint8)
+        content = saved(Image.fromarray(A).save, "PNG")
+        one = load_bytes("a.png", content, Reading(colour="channels"))
+        assert one.axes.rows.names == ("red", "green", "blue") and one.axes.map_shape == (3, 4)
+        np.testing.assert_array_equal(one.data, A.reshape(12, 3).T)
+        two = load_files([("a.png", content), ("b.png", content)], Reading(colour="channels"))
+        assert two.shape == (36, 2) and two.image_shape == (9, 4) and two.axes.columns.names == ("a.png", "b.png")
+
+
+# -- Matrix Market, Parquet, WAV ---------------------------------------------------------------
+
+
+MTX = saved(scipy.io.mmwrite, sparse.coo_array(S))
+LISTS = {"features.tsv": "\n".join(f"ENS{i}\t{g}\tGene" for i, g in enumerate(GENES)), "barcodes.tsv": "\n".join(CELLS)}
+
+
+class TestMatrixMarket:
+    def test_10x_as_files_zip_and_folder(self, tmp_path):
+        files = [("matrix.mtx.gz", gzip.compress(MTX)), *((f"{n}.gz", gzip.compress(t.encode())) for n, t in LISTS.items())]
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for name, content in files:
+                archive.writestr(f"filtered/{name}", content)
+                (tmp_path / name).write_bytes(content)
+        for loaded in (load_files(files), load_bytes("a.zip", packed.getvalue()), load_path(tmp_path)):
+            np.testing.assert_allclose(loaded.data.toarray(), S.toarray())
+            assert loaded.axes.rows.names == GENES and loaded.axes.columns.names == CELLS
+
+    def test_hostile(self):
+        head = b"%%MatrixMarket matrix coordinate real general\n"
+        refused("cut off", "a.mtx", head + b"5 5 99999999\n1 1 2\n")
+        refused("no matrix here", "a.mtx", head + b"99999999999 5 1\n1 1 2\n")
+        refused("damaged", "a.mtx", head + b"5 5 2\n1 1 2\n9 9 1\n")
+        refused("readable", "a.mtx", b"%%MatrixMarket nonsense\n")
+        refused("gzip", "a.mtx.gz", MTX)
+        refused("unpacks", "a.csv.gz", gzip.compress(b"0\n" * (4 << 20)))
+        refused("cut off", "a.mtx.gz", gzip.compress(MTX)[:-9])
+        with pytest.raises(InvalidInput, match="has 2 names"):
+            load_files([("a.mtx", MTX), ("genes.tsv", b"a\nb\n")])
+
+
+class TestParquet:
+    TABLE = pa.table({"gene": pa.array(["a", "b", "c"]), "x": pa.array([1.5, None, 3]), "n": pa.array([1, 2, 3], pa.int16())})
+
+    def test_words_name_the_rows_and_nothing_is_missing(self):
+        loaded = load_bytes("a.parquet", saved(lambda f: pq.write_table(self.TABLE, f)))
+        np.testing.assert_array_equal(loaded.data, [[1.5, 1], [np.nan, 2], [3, 3]])
+        assert loaded.axes.rows.names == ("a", "b", "c") and loaded.axes.columns.names == ("x", "n")
+
+    def test_hostile(self):
+        good = saved(lambda f: pq.write_table(self.TABLE, f))
+        refused("Parquet", "a.parquet", good[:-20] + b"PAR1")
+        refused("no column of numbers", "a.parquet", saved(lambda f: pq.write_table(self.TABLE.select(["gene"]), f)))
+        big = pa.table({f"c{k}": pa.array(np.zeros(20_000)) for k in range(6)})
+        refused("entries", "a.parquet", saved(lambda f: pq.write_table(big, f)))
+        for _ in range(40):
+            content = bytearray(good)
+            content[RNG.integers(4, len(content) - 4)] = RNG.integers(256)
+            try:
+                load_bytes("a.parquet", bytes(content), Reading(), SMALL)
+            except InvalidInput as refusal:
+                assert "\n" not in str(refusal)
+
+
+class TestWav:
+    @pytest.mark.parametrize("dtype", [np.int16, np.uint8, np.float32])
+    def test_a_tone_is_at_its_frequency(self, dtype):
+        rate, t = 8000, np.arange(8000) / 8000
+        tone = np.sin(2 * np.pi * 1000 * t)
+        scaled = {np.int16: tone * 30000, np.uint8: tone * 120 + 128, np.float32: tone}[dtype].astype(dtype)
+        loaded = load_bytes("a.wav", saved(scipy.io.wavfile.write, rate, np.stack([scaled, scaled], axis=1)))
+        rows, columns = loaded.axes.rows, loaded.axes.columns
+        assert rows.heading == "frequency (Hz)" and columns.heading == "time (s)"
+        strongest = present(rows.values)[loaded.data.sum(axis=1).argmax()]
+        assert abs(strongest - 1000) < 20 and 0 < present(columns.values)[-1] < 1.05 and (loaded.data >= 0).all()
+
+    def test_hostile(self):
+        good = saved(scipy.io.wavfile.write, 8000, np.zeros(4000, np.int16))
+        refused("readable WAV", "a.wav", good[:30])
+        refused("shorter", "a.wav", saved(scipy.io.wavfile.write, 8000, np.zeros(4, np.int16)))
+        refused("entries", "a.wav", saved(scipy.io.wavfile.write, 8000, np.zeros(400_000, np.int16)))
+
+
+@pytest.mark.parametrize(("name", "module"), [("a.h5ad", "h5py"), ("a.parquet", "pyarrow")])
+def test_a_missing_library_is_named_with_its_extra(monkeypatch, name, module):
+    content = {"a.h5ad": h5ad(), "a.parquet": saved(lambda f: pq.write_table(TestParquet.TABLE, f))}[name]
+    ordinary = builtins.__import__
+
+    def without(wanted, *rest):
+        if wanted.partition(".")[0] == module:
+            raise ModuleNotFoundError(name=module)
+        return ordinary(wanted, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InvalidInput, match=r"semf-studio\[formats\]"):
+        load_bytes(name, content)

@@ -1,0 +1,119 @@
+"""The child process: values and refusals come back, and whatever breaks a limit ends in a sentence."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from semf_core import limited
+from semf_core.common.parameters import InvalidInput
+from semf_core.limited import Pool
+from semf_core.limited import pool as pool_module
+from tests.limited import functions
+
+ALLOWED = (900, 30)
+"""Megabytes and seconds."""
+
+
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_READ_MB", "200")
+    monkeypatch.setenv("SEMF_MAX_READ_SECONDS", "20")
+
+
+def refusal(function, **arguments):
+    with pytest.raises(InvalidInput) as caught:
+        limited.call(function, "faces.npz", **arguments)
+    return str(caught.value)
+
+
+def test_values_come_back():
+    assert limited.call(functions.double, "number", value=21) == 42
+    assert limited.call(functions.talk, "talk") == "quiet"
+    assert len(limited.call(functions.large, "text", size=3_000_000)) == 3_000_000
+
+
+def test_refusals_come_back_with_their_indices():
+    with pytest.raises(InvalidInput) as caught:
+        limited.call(functions.refuse, "number", index=4)
+    assert caught.value.field == "column" and caught.value.counted(1) == "5 is wrong; take another than 5"
+
+
+def test_every_call_meets_a_clean_process():
+    """What one file did to its reader, the next does not see."""
+    assert [limited.call(functions.remember, "number", value=v) for v in (1, 2)] == [[1], [2]]
+
+
+def test_memory_is_limited_and_libraries_do_not_count():
+    assert limited.call(functions.take_memory, "matrix", megabytes=150) == 150
+    assert refusal(functions.take_memory, megabytes=400).startswith("faces.npz: needs more than the 200 MB")
+
+
+def test_time_is_limited(monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_READ_SECONDS", "0.3")
+    assert "broken off after 0.3 s" in refusal(functions.sleep, seconds=60)
+    monkeypatch.setenv("SEMF_MAX_READ_SECONDS", "20")
+    assert limited.call(functions.double, "number", value=1) == 2, "another child takes its place"
+
+
+@pytest.mark.parametrize("function", [functions.crash, functions.be_killed, functions.fail])
+def test_a_crash_is_a_sentence_and_the_next_call_works(function, caplog):
+    text = refusal(function)
+    assert text.startswith("faces.npz: ") and ";" in text and "Traceback" not in text
+    if function is functions.fail:
+        assert "ZeroDivisionError" in caplog.text, "a defect is in the server's log"
+    assert limited.call(functions.double, "number", value=1) == 2
+
+
+def test_outcomes_are_measured():
+    pool = Pool()
+    try:
+        outcome = pool.outcome(functions.take_memory, {"megabytes": 100}, *ALLOWED)
+        assert outcome.kind == "value" and 100 < outcome.peak_mb < 400 and outcome.seconds > 0
+        assert pool.outcome(functions.crash, {}, *ALLOWED).kind == "crashed"
+    finally:
+        pool.close()
+
+
+def test_whoever_computes_in_the_background_stands_back():
+    code = "import os; from semf_core.limited.rlimits import stand_back; stand_back(7); print(os.nice(0))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, start_new_session=True)
+    assert int(out.stdout) == min(19, os.nice(0) + 7)
+
+
+def test_a_child_that_was_killed_is_replaced():
+    pool = Pool()
+    try:
+        assert pool.outcome(functions.double, {"value": 1}, *ALLOWED).value == 2
+        os.kill(pool._idle[0]._process.pid, signal.SIGKILL)
+        pool._idle[0]._process.wait()
+        assert pool.outcome(functions.double, {"value": 2}, *ALLOWED).value == 4
+    finally:
+        pool.close()
+
+
+def test_few_run_at_a_time_and_those_who_wait_too_long_are_told(monkeypatch):
+    monkeypatch.setattr(pool_module, "PATIENCE", 0.2)
+    pool, done = Pool(), []
+    pool.outcome(functions.double, {"value": 1}, *ALLOWED)
+
+    def work():
+        done.append(pool.outcome(functions.sleep, {"seconds": 3}, *ALLOWED))
+
+    busy = [threading.Thread(target=work) for _ in range(2)]
+    for thread in busy:
+        thread.start()
+    while pool._running < pool_module.AT_ONCE:
+        time.sleep(0.01)
+    with pytest.raises(InvalidInput, match="busy"):
+        pool.outcome(functions.double, {"value": 1}, *ALLOWED)
+    for thread in busy:
+        thread.join()
+    assert [o.kind for o in done] == ["value", "value"]
+    pool.close()
