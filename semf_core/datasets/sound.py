@@ -7,8 +7,6 @@ import warnings
 
 import numpy as np
 from scipy.io import wavfile
-from scipy.signal import ShortTimeFFT
-from scipy.signal.windows import hann
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.axes import Axes, Axis
@@ -24,6 +22,10 @@ SLICES = 2000
 
 def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
     """|STFT| with a Hann window; the channels of a recording are averaged."""
+    # scipy.signal takes longer to import than all the rest that a worker or a command needs.
+    from scipy.signal import ShortTimeFFT
+    from scipy.signal.windows import hann
+
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")

@@ -13,7 +13,7 @@ from semf_core.solvers import ADMM, Limits
 ENDLESS = ModelSpec(Swimmer(), 17, (Nonnegative(),), (Nonnegative(),), ADMM(), Limits(max_iter=1_000_000, tol=0), title="Endless")
 
 
-def wait_for(service, run_id, *states, seconds=30.0):
+def wait_for(service, run_id, *states, seconds=120.0):
     end = time.monotonic() + seconds
     while service.status(run_id).state not in states:
         assert time.monotonic() < end, service.status(run_id)

@@ -28,7 +28,7 @@ def tiny(max_iter=10_000_000, **changes):
     return ModelSpec.from_dict(values | changes)
 
 
-def wait_for(condition, seconds=30.0):
+def wait_for(condition, seconds=120.0):
     """The first true value of `condition()`."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):

@@ -149,7 +149,7 @@ def test_two_processes_share_a_study(tmp_path):
     code = "import sys; from semf_core.studies import *; run_study(StudyStore.find(sys.argv[1]))"
     environment = worker_environment(tmp_path) | {"SEMF_STUDY_WORKERS": "1"}
     both = [subprocess.Popen([sys.executable, "-c", code, store.id], env=environment) for _ in range(2)]
-    assert [p.wait(60) for p in both] == [0, 0]
+    assert [p.wait(240) for p in both] == [0, 0]
     assert store.progress().done == 8 and {c for (c,) in rows(store, "claims")} == {1}
 
 
