@@ -19,6 +19,14 @@ def test_no_module_imports_streamlit():
     assert out.stdout.strip() == "False"
 
 
+def test_a_worker_starts_without_what_few_runs_need():
+    """SciPy loads its parts on first use (`scipy.signal.…`); these alone would double the time until a worker is there."""
+    heavy = ("scipy.signal", "scipy.optimize", "scipy.stats", "sklearn", "matplotlib", "plotly", "pandas", "numba")
+    code = f"import sys, semf_core.runs.worker\nprint([name for name in {heavy!r} if name in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    assert out.stdout.strip() == "[]"
+
+
 def test_no_function_imports_streamlit_later():
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

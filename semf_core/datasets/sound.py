@@ -6,7 +6,7 @@ import io
 import warnings
 
 import numpy as np
-from scipy.io import wavfile
+import scipy
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.axes import Axes, Axis
@@ -22,14 +22,10 @@ SLICES = 2000
 
 def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
     """|STFT| with a Hann window; the channels of a recording are averaged."""
-    # scipy.signal takes longer to import than all the rest that a worker or a command needs.
-    from scipy.signal import ShortTimeFFT
-    from scipy.signal.windows import hann
-
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            rate, samples = wavfile.read(io.BytesIO(content))
+            rate, samples = scipy.io.wavfile.read(io.BytesIO(content))
     except MemoryError:
         raise
     except Exception:  # the parser fails in many ways on foreign bytes
@@ -44,7 +40,7 @@ def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
     if len(sound) < window:
         raise InvalidInput(name, f"is shorter than one window of {window} samples; choose a longer recording")
     hop = window // HOPS
-    transform = ShortTimeFFT(hann(window, sym=False), hop, rate)
+    transform = scipy.signal.ShortTimeFFT(scipy.signal.windows.hann(window, sym=False), hop, rate)
     first, last = transform.lower_border_end[1], transform.upper_border_begin(len(sound))[1]
     last = max(last, first + 1)
     limits.check_entries(name, transform.f_pts, last - first)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from scipy import sparse
-from scipy.optimize import nnls
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Axes, Dataset
@@ -149,7 +149,7 @@ def nearness(q: Array, U: Array, V: Array, weights: Array | None = None) -> tupl
     """
     w = np.ones(len(q)) if weights is None else weights
     U, V, q = np.asarray(U, dtype=float) * w[:, None], np.asarray(V, dtype=float), q * w
-    code = nnls(U, q)[0] if V.min(initial=0.0) >= 0 else np.linalg.lstsq(U, q, rcond=None)[0]
+    code = scipy.optimize.nnls(U, q)[0] if V.min(initial=0.0) >= 0 else np.linalg.lstsq(U, q, rcond=None)[0]
     gram = U.T @ U
     lengths = np.sqrt(np.maximum(np.einsum("kj,kj->j", V, gram @ V), 0) * max(float(code @ gram @ code), 0.0))
     return code, np.divide(code @ gram @ V, lengths, out=np.zeros(V.shape[1]), where=lengths > 0)

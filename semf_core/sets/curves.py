@@ -8,8 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.fft import dct, idct
-from scipy.optimize import isotonic_regression
+import scipy
 
 from semf_core.mathematics import loops as uncompiled
 from semf_core.mathematics.compiled import loops
@@ -47,7 +46,7 @@ def _isotonic(values: Array, lengths: Array) -> Array:
         if not part.size:
             continue
         lifted = part + 3.0 * np.repeat(np.arange(len(batch)), batch)
-        blocks = isotonic_regression(lifted).blocks
+        blocks = scipy.optimize.isotonic_regression(lifted).blocks
         levels = np.add.reduceat(part, blocks[:-1]) / np.diff(blocks)
         out[begin : begin + part.size] = np.repeat(levels, np.diff(blocks))
     return out
@@ -119,11 +118,11 @@ def smooth(B: Array, bound: float) -> Array:
         return out
     scale, target = scale[moved], target[moved]
     w = 4 * np.sin(np.pi * np.arange(d) / (2 * d))[:, None] ** 2
-    C = dct(B[:, moved] / scale, type=2, norm="ortho", axis=0)
+    C = scipy.fft.dct(B[:, moved] / scale, type=2, norm="ortho", axis=0)
     level = target < LEVEL
     C[1:, level] = 0
     C[:, ~level] /= 1 + w * _smoothing_weight(np.sqrt(w[1:]) * C[1:, ~level], w[1:], target[~level])
-    out[:, moved] = idct(C, type=2, norm="ortho", axis=0) * scale
+    out[:, moved] = scipy.fft.idct(C, type=2, norm="ortho", axis=0) * scale
     return out
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from semf_core.sets.hoyer import sparse_opt
 from semf_core.sets.kernels import binary_scale
@@ -215,7 +215,7 @@ def _shared_threshold(path: Path, weights: Array, budget: float) -> Array:
     if excess(low) <= 0:
         return path.ratios(low)
     if excess(high) < 0:
-        root = brentq(excess, low, high, xtol=CLOSE, rtol=CLOSE)
+        root = scipy.optimize.brentq(excess, low, high, xtol=CLOSE, rtol=CLOSE)
         low, high = root - CLOSE * (1 + abs(root)), root + CLOSE * (1 + abs(root))
     # Tied largest entries make the sum jump; there every split between the two sides is optimal.
     more, fewer = path.ratios(low), path.ratios(high)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from semf_core.mathematics.metrics.sparsity import cosines
 
@@ -124,7 +124,7 @@ def match_parts(U: Array, parts: Array) -> Matching:
     Matching(columns=array([1, 0]), cosines=array([-1.,  1.]))
     """
     similarity = cosines(parts, U)
-    rows, chosen = linear_sum_assignment(np.abs(similarity), maximize=True)
+    rows, chosen = scipy.optimize.linear_sum_assignment(np.abs(similarity), maximize=True)
     columns = np.full(parts.shape[1], -1)
     columns[rows] = chosen
     matched = np.zeros(parts.shape[1])
