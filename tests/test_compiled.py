@@ -93,7 +93,8 @@ def test_the_largest_entries(both, dtype: type, shape: tuple[int, int], k: int, 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("k", [1, 2, 60, 1650, 4940, LENGTH - 1, LENGTH])
 def test_the_largest_entries_of_long_columns(both, dtype: type, k: int) -> None:
-    for A in (long_columns(dtype), -long_columns(dtype), np.round(long_columns(dtype), 1)):
+    columns = (long_columns(dtype), -long_columns(dtype), np.round(long_columns(dtype), 1))
+    for A in (*columns, *map(np.asfortranarray, columns)):
         for keep in (kernels.kth_largest, kernels.keep_largest, kernels.keep_largest_nonnegative):
             same_bits(*both(lambda A=A, keep=keep: keep(A, k) + 0.0))
 
@@ -109,6 +110,17 @@ def test_the_largest_of_each_group(both, dtype: type, k: int | tuple[int, ...], 
         same_bits(fast, slow)
         for group, count in zip(groups, (k,) * 4 if isinstance(k, int) else k, strict=True):
             assert np.count_nonzero(fast[list(group)], axis=0).max() <= count
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("k", [None, 1, 3, 10, 11])
+def test_columns_kept_off_the_support_of_one(both, dtype: type, k: int | None) -> None:
+    for A in matrices(dtype, (10, 120)):
+        P = np.asfortranarray(np.maximum(A, 0))
+        fast, slow = both(lambda P=P: kernels.clear_shared_support(P, 2, k))
+        same_bits(fast, slow)
+        np.testing.assert_array_equal(fast[:, 2], P[:, 2] if k is None else kernels.keep_largest_nonnegative(P, k)[:, 2])
+        assert not (np.delete(fast, 2, axis=1)[fast[:, 2] > 0]).any()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -72,6 +72,17 @@ def test_penalties_at_their_bounds_are_told_once_with_a_start_to_try(c: float, l
     assert len(starts) == 1 and LEAST < starts[0] < MOST
 
 
+@pytest.mark.parametrize(("dead", "which"), [([1], "Component 2 died"), ([0, 2], "Components 1, 3 died")])
+def test_components_that_died_are_named_with_a_rank_to_try(dead: list[int], which: str) -> None:
+    run = Run(make_problem(NOISY, 4, (Nonnegative(),), (Nonnegative(),)), RelativeADMM(), Limits(max_iter=5)).finish()
+    U, V, *_ = run.factors()
+    U, V = U.copy(), V.copy()
+    U[:, dead[:1]], V[dead[1:]] = 0, 0  # of no use without its partner
+    found = ending(finish_of(run, U, V))
+    assert which in found.text
+    assert {"rank": 4 - len(dead)} in [suggestion.changes for suggestion in found.suggestions]
+
+
 def test_everywhere_the_same_sentence(tmp_path, capsys) -> None:
     np.save(tmp_path / "m.npy", NOISY)
     arguments = ["--data", str(tmp_path / "m.npy"), "--rank", "3", "--x", "nonnegative", "--y", "nonnegative", "--max-iter", "4"]

@@ -21,6 +21,8 @@ SIGNATURES = {
     "settle": "void(T[:,::1], T[:,::1], T[:,::1], T[:,::1], T, int64, float64[:,::1])",
     "keep_largest": "void(T[:,::1], int64, boolean, T[:,::1])",
     "kth_largest": "void(T[:,::1], int64, T[::1])",
+    "keep_from": "void(T[:,::1], T[::1], T[:,::1], int64[::1])",
+    "clear_support": "void(T[:,::1], T[::1], int64, T[:,::1])",
     "largest_of_groups": "void(T[:,::1], int64[:,::1], boolean, boolean, T[:,::1])",
     "simplex": "void(T[:,::1], float64, T[:,::1])",
     "sparse_residual": "void(T[:,::1], int64[::1], int64, T[:,::1], T[:,::1], int64, float64[::1])",
@@ -170,6 +172,26 @@ def kth_largest(rows: Array, k: int, out: Array) -> None:
             out[r] = left[count - wanted]
         else:
             out[r] = left[wanted - 1]
+
+
+def keep_from(rows: Array, least: Array, out: Array, count: Array) -> None:
+    """out ← the positive entries of each row that are not below its `least`, else zero; count ← how many there are."""
+    for r in range(len(rows)):
+        b, o, bound, kept = rows[r], out[r], least[r], 0
+        for j in range(len(b)):
+            x = b[j]
+            inside = x >= bound and x > 0
+            o[j] = x if inside else 0.0
+            kept += inside
+        count[r] = kept
+
+
+def clear_support(rows: Array, own: Array, row: int, out: Array) -> None:
+    """out ← nonnegative rows made zero where `own` is positive, but own in one of them."""
+    for r in range(len(rows)):
+        b, o = rows[r], out[r]
+        for j in range(len(b)):
+            o[j] = own[j] if r == row else b[j] if own[j] <= 0 else b[j] * 0.0
 
 
 def largest_of_groups(B: Array, groups: Array, clip: bool, whole: bool, out: Array) -> None:

@@ -104,6 +104,8 @@ def keep_largest_nonnegative(B: Array, k: int) -> Array:
     if k >= len(B):
         return clip_nonnegative(B)
     found = _kept_by_loops(B, k, clip=True)
+    if found is None and len(B) >= LONG and B.flags.f_contiguous:
+        found = _kept_of_long(B, k)
     if found is not None:
         return found
     P = clip_nonnegative(B)
@@ -126,6 +128,16 @@ def _kept_by_loops(B: Array, k: int, clip: bool) -> Array | None:
     out = np.empty_like(B)
     compiled.keep_largest(B, k, clip, out)
     return out
+
+
+def _kept_of_long(B: Array, k: int) -> Array | None:
+    """The k largest positive entries of long columns by the compiled loops; None where they are not there, or with ties."""
+    compiled = loops(B.size)
+    if compiled is None:
+        return None
+    out, count = np.empty_like(B), np.empty(B.shape[1], np.int64)
+    compiled.keep_from(B.T, kth_largest(B, k), out.T, count)
+    return out if count.max() <= k else None
 
 
 def groups_by_size(groups: Sequence[Sequence[int]], ks: tuple[int, ...]) -> Stacks:
@@ -308,11 +320,24 @@ def polar(A: Array) -> Array:
 def clear_shared_support(P: Array, column: int, k: int | None) -> Array:
     """Nonnegative columns kept off the support of one column, which holds its k largest entries."""
     own = P[:, column]
-    if k is not None:
-        own = keep_largest_nonnegative(own[:, None], k)[:, 0]
+    if k is not None and k < len(own):
+        own = _largest_of_one(own, k)
+    compiled = loops(P.size) if P.flags.f_contiguous else None
+    if compiled:
+        out = np.empty_like(P)
+        compiled.clear_support(P.T, own, column, out.T)
+        return out
     out = P * (own <= 0)[:, None]
     out[:, column] = own
     return out
+
+
+def _largest_of_one(column: Array, k: int) -> Array:
+    """`keep_largest_nonnegative` for one column that is nonnegative."""
+    least = np.partition(column, -k)[-k]
+    kept = np.where(column >= least, column, 0)
+    tied = least > 0 and np.count_nonzero(kept) > k
+    return keep_largest_nonnegative(column[:, None], k)[:, 0] if tied else kept
 
 
 def share_rows_with_column(P: Array, column: int, k: int | None) -> Array:

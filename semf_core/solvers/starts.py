@@ -55,16 +55,18 @@ def started(problem: Problem, seed: tuple[int, int]) -> Problem:
 def common_factors(problem: Problem, seed: tuple[int, int]) -> tuple[Array, Array]:
     """The X and Y that all algorithms begin with: uniform in [0, 1], or normal where M has negative entries, ‖XY‖ = ‖M‖.
 
-    They are drawn for the whole M, so that they are the same with and without its rows and columns of zeros.
+    They are drawn for the whole M, so that they are the same with and without its rows and columns of zeros. The size of
+    M is shared by both, powers of two undivided: in other units of M that are such powers they differ by them alone.
     """
     (m, n), p, rng = problem.shape, problem.rank, np.random.default_rng((*seed, COMMON))
     draw = rng.standard_normal if problem.matrix.minimum() < 0 else rng.random
     X, Y = draw((m, p)), draw((p, n))
     product = float(np.sqrt(np.vdot(X.T @ X, Y @ Y.T)))
-    scale = np.sqrt(problem.matrix.norm / product) if product > 0 and problem.matrix.norm > 0 else 1.0
+    mantissa, exponent = np.frexp(problem.matrix.norm / product if product > 0 and problem.matrix.norm > 0 else 1.0)
+    scale, half = np.sqrt(2 * mantissa), (exponent - 1) // 2
     rows = slice(None) if problem.rows is None else problem.rows
     columns = slice(None) if problem.columns is None else problem.columns
-    return scale * X[rows], scale * Y[:, columns]
+    return np.ldexp(scale * X[rows], exponent - 1 - half), np.ldexp(scale * Y[:, columns], half)
 
 
 def signed_noise(problem: Problem, kind: str, shape: tuple[int, int], rng: np.random.Generator) -> Array:

@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 
 from semf_core.factorization.problem import make_problem
 from semf_core.sets import FixedColumns, GroupSparse, Nonnegative, OrthogonalTo, Sparse, UnitNorm
-from semf_core.solvers import ADMM, COLUMNS, Case, Limits, Run
+from semf_core.solvers import ADMM, COLUMNS, Case, Limits, Run, half_steps
 from semf_core.solvers.penalties import decide, factors
 from tests.solvers.reference import reference_admm
 
@@ -308,3 +308,26 @@ def test_no_temporary_of_the_size_of_the_data():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < M.nbytes / 5
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("share", [1e-2, 1e-9])
+def test_the_equations_of_a_factor_are_solved_to_rounding(dtype, share):
+    """Whether by the inverse or, where it would lose digits, by triangular solves; whole, or in parts."""
+    rng, p, n = np.random.default_rng(0), 7, 60
+    A, F = rng.standard_normal((p, 30)).astype(dtype), rng.standard_normal((p, n)).astype(dtype)
+    A[0] = A[1]  # singular but for the penalty
+    gram = A @ A.T
+    penalty = dtype(max(share, 30 * np.finfo(dtype).eps) * gram.trace())
+    shifted = gram.astype(float) + float(penalty) * np.eye(p)
+    V, Pi = (rng.standard_normal((p, n)).astype(dtype) for _ in range(2))
+    product = (shifted @ F - penalty * V + Pi).astype(dtype)
+    equations = half_steps.NormalEquations(product, gram, penalty)
+    for parts in ([slice(0, n)], [slice(0, 25), slice(25, n)]):
+        new = np.full((2 * p, n), np.nan, dtype)
+        for part in parts:
+            work = np.empty((p, part.stop - part.start), dtype)
+            equations.find(new, V, Pi, work, part.start)
+            np.testing.assert_allclose(work, new[:p, part] + Pi[:, part] / penalty, rtol=1e-5)
+        left = shifted @ new[:p] - (product.astype(float) + float(penalty) * V - Pi)
+        assert np.abs(left).max() <= 1e3 * np.finfo(dtype).eps * np.linalg.norm(shifted) * np.abs(new[:p]).max()

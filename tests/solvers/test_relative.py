@@ -1,13 +1,19 @@
 """SeMF with relative penalties: units and roles do not matter, descents never grow, kicks only where they can help."""
 
+import dataclasses
+from typing import Any, ClassVar
+
 import numpy as np
 import pytest
+import scipy.sparse
 
 from semf_core import factorize
 from semf_core.datasets import DATASETS
 from semf_core.factorization.problem import make_problem
-from semf_core.sets import GroupSparse, Nonnegative, OrthogonalTo, Simplex, Sparse, UnitNorm, combine
+from semf_core.model import ModelSpec
+from semf_core.sets import Custom, GroupSparse, Nonnegative, OrthogonalTo, Simplex, Sparse, StructureSet, UnitNorm
 from semf_core.solvers import ADMM, DEFAULT, Limits, RelativeADMM, Run, State
+from semf_core.solvers.base import Patience
 from semf_core.solvers.relative import SEARCH
 from tests.sets.cases import EVERY, SHAPE, name_of
 
@@ -18,23 +24,39 @@ def data(seed=0, shape=(ROWS, COLUMNS)):
     return np.random.default_rng(seed).random(shape)
 
 
-def run_on(M, X, Y, options=None, iterations=60, seed=3):
+def run_on(M, X, Y, options=None, iterations=60, seed=3, rank=RANK, **limits):
     solver = RelativeADMM(**(options or {}))
-    problem = make_problem(M, RANK, X, Y, solver=solver)
-    run = Run(problem, solver, Limits(max_iter=iterations, tol=0, window=10), seed)
+    problem = make_problem(M, rank, X, Y, solver=solver)
+    run = Run(problem, solver, Limits(**{"max_iter": iterations, "tol": 0, "window": 10} | limits), seed)
     return run.finish()
 
 
-OPTIONS = [{}, {"start": "normal"}, {"start": "svd"}, {"start": "uniform", "descend": False}, {"gamma": 1.5, "scale": 30.0}]
+def bound(side, one, unit, iterations):
+    """A run with one set on X or on Y, the other factor being free to take any size."""
+    if side == "X":
+        return run_on(unit * data(), one, Nonnegative(), iterations=iterations)
+    return run_on(unit * data(shape=(COLUMNS, RANK)), Nonnegative(), one, iterations=iterations, rank=ROWS)
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"start": "normal"},
+    {"start": "svd"},
+    {"start": "uniform", "descend": False},
+    {"gamma": 1.5, "scale": 30.0},
+    {"epsilon": 0.05, "mu": 1.7, "nu": 3.3, "q": 3},
+    {"inner": 2, "kick_size": 0.7},
+]
+PAIRS = (((Nonnegative(),), (Sparse(2),)), ((UnitNorm(),), (Sparse(2),)), ((Nonnegative(),), (Simplex(),)))
+LIMITS: list[dict[str, Any]] = [{"restarts": 3}, {"polish": 5, "stagnation": 0.1}, {"tol": 1e-3, "target": 0.3}]
 
 
 @pytest.mark.parametrize("one", EVERY, ids=name_of)
-@pytest.mark.parametrize("power", [-7, 10])
-def test_units_that_are_powers_of_two_change_nothing_but_the_scale(one, power):
-    """With any set on X and a factor Y that may take any size, bit for bit."""
+@pytest.mark.parametrize(("side", "power"), [("X", 10), ("Y", -7)])
+def test_units_that_are_powers_of_two_change_nothing_but_the_scale(one, side, power):
+    """With any set on one factor, bit for bit."""
     unit = 2.0**power
-    plain = run_on(data(), one, (Nonnegative(),))
-    other = run_on(unit * data(), one, (Nonnegative(),))
+    plain, other = bound(side, one, 1.0, 40), bound(side, one, unit, 40)
     np.testing.assert_array_equal(other.history.residual_uv, unit * plain.history.residual_uv)
     np.testing.assert_array_equal(other.history.residual_xy, unit * plain.history.residual_xy)
     np.testing.assert_array_equal(other.history.case, plain.history.case)
@@ -44,16 +66,51 @@ def test_units_that_are_powers_of_two_change_nothing_but_the_scale(one, power):
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("unit", [0.5, 8.0])
 def test_units_do_not_matter_with_any_option(options, unit):
-    for X, Y in (((Nonnegative(),), (Sparse(2),)), ((UnitNorm(),), (Sparse(2),)), ((Nonnegative(),), (Simplex(),))):
+    for X, Y in PAIRS:
         plain, other = run_on(data(), X, Y, options), run_on(unit * data(), X, Y, options)
         np.testing.assert_array_equal(other.history.residual_uv, unit * plain.history.residual_uv)
 
 
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_units_do_not_matter_under_any_limits(limits):
+    for X, Y in PAIRS:
+        plain, other = run_on(data(), X, Y, **limits), run_on(8 * data(), X, Y, **limits)
+        np.testing.assert_array_equal(other.history.residual_uv, 8 * plain.history.residual_uv)
+        assert other.best_uv == 8 * plain.best_uv and other.stop_reason == plain.stop_reason
+
+
+def test_a_common_start_has_the_units_of_the_data():
+    """It knows no sets, so that where one of them fixes the size of a factor it cannot leave the units to the other."""
+    for X, Y in ((Nonnegative(), Sparse(2)), (Sparse(3), ()), ((), (Nonnegative(), Sparse(2)))):
+        for unit in (0.5, 8.0):
+            plain, other = (run_on(c * data(), X, Y, common_start=True) for c in (1.0, unit))
+            np.testing.assert_array_equal(other.history.residual_uv, unit * plain.history.residual_uv)
+
+
+def missing(M):
+    return np.where(np.random.default_rng(1).random(M.shape) < 0.2, np.nan, M)
+
+
+@pytest.mark.parametrize("kind", [np.float32, scipy.sparse.csr_array, missing], ids=["float32", "sparse", "missing"])
+def test_units_do_not_matter_to_any_kind_of_data(kind):
+    for X, Y in PAIRS:
+        plain, other = run_on(kind(data()), X, Y), run_on(kind(8 * data()), X, Y)
+        np.testing.assert_array_equal(other.history.residual_uv, 8 * plain.history.residual_uv)
+
+
+def test_every_option_is_among_those_tried():
+    assert {name for options in OPTIONS for name in options} == {f.name for f in dataclasses.fields(RelativeADMM)}
+    named = {name for limits in LIMITS for name in limits} | {"max_iter", "window", "kick", "common_start"}
+    assert named == {f.name for f in dataclasses.fields(Limits)}
+
+
 @pytest.mark.parametrize("one", EVERY, ids=name_of)
-def test_other_units_agree_to_rounding(one):
-    plain = run_on(data(), one, (Nonnegative(),), iterations=30)
-    other = run_on(data() * 255, one, (Nonnegative(),), iterations=30)
-    np.testing.assert_allclose(other.history.residual_uv / 255, plain.history.residual_uv, rtol=1e-8, atol=1e-8 * 255)
+@pytest.mark.parametrize("side", ["X", "Y"])
+def test_other_units_agree_to_rounding(one, side):
+    count = 8 if isinstance(one, Custom) else 20  # from then on the sign of what is zero but for rounding decides
+    plain, other = bound(side, one, 1.0, count), bound(side, one, 255.0, count)
+    size = plain.problem.matrix.norm
+    np.testing.assert_allclose(other.history.residual_uv / 255 / size, plain.history.residual_uv / size, rtol=0, atol=1e-8)
 
 
 def test_the_scheme_as_printed_does_depend_on_units():
@@ -63,19 +120,37 @@ def test_the_scheme_as_printed_does_depend_on_units():
     assert abs(small - large) > 1e-3
 
 
-def test_roles_of_x_and_y_can_be_exchanged():
+@dataclasses.dataclass(frozen=True, eq=False)
+class Turned(StructureSet):
+    """The transposes of the members of a set."""
+
+    name: ClassVar[str] = "turned"
+    of: StructureSet = Nonnegative()  # noqa: RUF009 (a frozen dataclass)
+
+    @property
+    def convex(self):
+        return self.of.convex
+
+    @property
+    def size(self):  # type: ignore[override]
+        return self.of.size
+
+    def project(self, A):
+        return self.of.project(A.T).T
+
+
+@pytest.mark.parametrize("one", EVERY, ids=name_of)
+def test_roles_of_x_and_y_can_be_exchanged(one):
     """Half an iteration later the transposed problem takes the same half steps, in exact arithmetic."""
     solver = RelativeADMM(descend=False)
-    X, Y = combine((Nonnegative(), Sparse(3))), combine((Nonnegative(),))
-    one = make_problem(data(), RANK, X, Y, solver=solver)
-    run = Run(one, solver, Limits(tol=0), 1)
+    run = Run(make_problem(data(), RANK, one, Nonnegative(), solver=solver), solver, Limits(tol=0), 1)
     for _ in range(4):
         run.advance()
     V_before, Pi_before = run.state.V.copy(), run.state.arrays["Pi"].copy()
     run.advance()
-    p, numbers = RANK, dict(run.state.numbers)
+    numbers = dict(run.state.numbers)
     # X, U and Λ of this iteration stand for Y, V and Π; V and Π of the one before for U and Λ.
-    other = make_problem(data().T, RANK, Nonnegative(), combine((Nonnegative(), Sparse(3, axis="row"))), solver=solver)
+    other = make_problem(data().T, RANK, Nonnegative(), Turned(one), solver=solver)
     sizes = {"size_x": numbers["size_y"], "size_y": numbers["size_x"]}
     swapped = State(
         W=np.vstack((np.zeros_like(V_before), V_before)),
@@ -84,8 +159,9 @@ def test_roles_of_x_and_y_can_be_exchanged():
         arrays={"Lam": Pi_before, "Pi": run.state.arrays["Lam"].copy(), "window": np.zeros((2, 4))},
     )
     after = solver.step(other, swapped)
-    np.testing.assert_allclose(after.W[:p], run.state.Z[:p], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(after.W[p:], run.state.Z[p:], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(after.W, run.state.Z, rtol=1e-9, atol=1e-9)
+    run.advance()  # its first half is the second one there
+    np.testing.assert_allclose(after.Z, run.state.W, rtol=1e-9, atol=1e-9)
 
 
 def test_descents_never_grow_and_end_feasible():
@@ -166,3 +242,14 @@ def test_the_default_is_the_relative_scheme_and_the_printed_one_an_option():
     assert DEFAULT is RelativeADMM
     assert factorize(data(), 2, max_iter=3, solver="semf").history.alpha[0] == pytest.approx(0.01 * np.linalg.norm(data()))
     assert ADMM.patience.kick is False and RelativeADMM.patience.kick is True
+
+
+def test_older_files_mean_what_they_meant():
+    """Files leave out what is as by default: the printed scheme keeps the defaults that it had when it was the only one."""
+    options = {"penalty": "adaptive", "alpha0": 0.01, "beta0": 0.01, "mu": 2.0, "nu": 5.0, "epsilon": 5e-4, "q": 5, "scale": 0.3}
+    options |= {"gamma": 1.0, "start": "uniform", "kick_size": 0.3, "kick_penalty": "start", "inner": 0}
+    limits = {"max_iter": 1000, "tol": 1e-6, "restarts": 1, "polish": 0, "common_start": False}
+    old = ModelSpec.from_dict({"dataset": {"name": "swimmer"}, "rank": 17, "solver": {"name": "semf"}, "limits": {}})
+    assert {f.name: getattr(old.solver, f.name) for f in dataclasses.fields(ADMM)} == options
+    assert {name: getattr(old.limits, name) for name in limits} == limits
+    assert old.limits.patience(old.solver) == Patience(kick=False, window=100, stagnation=0.01, target=0.02)
