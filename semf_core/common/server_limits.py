@@ -51,6 +51,10 @@ def _all_but_one(known: dict[str, Any]) -> float:
     return max(1, known["runs"] - 1)
 
 
+def _a_quarter_of_the_store(known: dict[str, Any]) -> float:
+    return known["store_mb"] / 4
+
+
 @dataclass(frozen=True)
 class ServerLimits:
     """What one server gives to all its visitors, and to one of them."""
@@ -81,6 +85,8 @@ class ServerLimits:
     """Wall-clock time of a run, after which it pauses; a run of a study is given up."""
     store_mb: float = _limit("SEMF_MAX_STORE_MB", 5000)
     """Everything below the home folder."""
+    store_per_visitor_mb: float = _limit("SEMF_MAX_STORE_PER_VISITOR_MB", math.inf, public=_a_quarter_of_the_store)
+    """The part of it that runs, data, snapshots and studies of one visitor may take."""
     opened_mb: float = _limit("SEMF_MAX_OPENED_MB", 1000)
     """The part of it that opened snapshots may take; they can be opened again."""
     expire_days: float = _limit("SEMF_EXPIRE_DAYS", math.inf, public=14)

@@ -253,11 +253,17 @@ class Manager(Board):
                     self.hold(active, f"its {minutes:g} minutes are over, which is what a run gets at a time; Play goes on")
             self._pump()
 
-    def hold_all(self, reason: str) -> None:
-        """Ask every run that iterates to pause, except the demo."""
+    def visitors_at_work(self) -> set[str]:
+        """Whose runs iterate now; the demo is nobody's."""
+        with self._lock:
+            return {a.meta.visitor for a in self._active.values() if a.worker is not None and a.worker.role == "busy"}
+
+    def hold_runs(self, reason: str, visitors: set[str]) -> None:
+        """Ask every run of these visitors that iterates to pause, except the demo."""
         with self._lock:
             for active in self._active.values():
-                if active.worker is not None and active.worker.role == "busy" and not active.asked:
+                at_work = active.worker is not None and active.worker.role == "busy" and not active.asked
+                if at_work and active.meta.visitor in visitors:
                     self.hold(active, reason)
 
     def forget_deleted(self, run_ids: list[str]) -> None:

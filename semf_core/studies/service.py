@@ -102,6 +102,8 @@ class Studies:
         self._quota.check()
         study, visitor = self.prepare(study), visitor or current_visitor()
         self._check_turn(visitor)
+        if not self.exists(self.place(study)):  # else its room is somebody's already
+            self._quota.shares.add(visitor, "studies", study.id)
         store = StudyStore.create(study, self.home, self._check_cell)
         handle = _handle(store)
         self._go(store, visitor)
@@ -130,6 +132,7 @@ class Studies:
             file.flush()
             places = {"path": file.name, "home": str(self.home)}
             study_id = limited.call(receive, shown(name), name=name, visitors=self._for_visitors, **places)
+        self._quota.shares.add(current_visitor(), "studies", self.study(study_id).id)
         note(self.home, "brought a study", study_id)
         return _handle(self._store(study_id))
 
