@@ -69,6 +69,8 @@ class ServerLimits:
     """The same for all visitors from one address, because anybody can open more sessions."""
     running_per_visitor: float = _limit("SEMF_MAX_RUNNING_PER_VISITOR", math.inf, public=_all_but_one, low=1)
     """Runs of a visitor that iterate at a time: one place is always left to others."""
+    turn_seconds: float = _limit("SEMF_TURN_SECONDS", 60, public=30, low=1)
+    """After this time a run lets those of other visitors go first, if any wait, and goes on when its turn comes again."""
     waiting: float = _limit("SEMF_MAX_WAITING", 1000)
     """Runs of all visitors in the queue."""
     iterations_millions: float = _limit("SEMF_MAX_ITERATIONS_MILLIONS", math.inf, public=20)

@@ -28,10 +28,19 @@ class _Shared:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # a cache may be collected, and forgotten, while this thread has the lock
-        self.entries: OrderedDict[tuple[int, Hashable], tuple[Any, int]] = OrderedDict()
+        self.entries: OrderedDict[tuple[int, Hashable], tuple[tuple[Hashable, Any], int]] = OrderedDict()
+        """For each key version and value, and their bytes."""
         self.bytes = 0
 
-    def put(self, key: tuple[int, Hashable], value: Any, size: int) -> None:
+    def find(self, key: tuple[int, Hashable], version: Hashable) -> tuple[Hashable, Any] | None:
+        """What is kept under a key, with its version, if it is this one; it is now the most recently used."""
+        entry = self.entries.get(key)
+        if entry is None or entry[0][0] != version:
+            return None
+        self.entries.move_to_end(key)
+        return entry[0]
+
+    def put(self, key: tuple[int, Hashable], value: tuple[Hashable, Any], size: int) -> None:
         """Keep it, and drop the oldest until all fit; what is larger than the budget is not kept at all."""
         limit = server_limits().cache_mb * MB
         with self.lock:
@@ -50,7 +59,7 @@ class _Shared:
                 self._drop(key)
 
     def _drop(self, key: tuple[int, Hashable]) -> None:
-        self.bytes -= self.entries.pop(key, (None, 0))[1]
+        self.bytes -= self.entries.pop(key, ((None, None), 0))[1]
 
 
 _SHARED = _Shared()
@@ -71,21 +80,26 @@ class Cache(Generic[K, V]):
         self._making: dict[K, threading.Lock] = {}
         weakref.finalize(self, _SHARED.forget, self._token)
 
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of a key, made if it is not there: once, however many ask for it at the same time."""
+    def get(self, key: K, make: Callable[[], V], version: Hashable = None) -> V:
+        """The value of a key, made if it is not there: once, however many ask for it at the same time.
+
+        Of what changes all the time, as the newest picture of a run does, a `version` keeps the last one alone: with the
+        version in the key the cache would fill with pictures that nobody asks for again.
+        """
         full_key, shared = (self._token, key), _SHARED
         with shared.lock:
-            if full_key in shared.entries:
-                shared.entries.move_to_end(full_key)
-                return shared.entries[full_key][0]
+            found = shared.find(full_key, version)
+            if found is not None:
+                return found[1]
             maker = self._making.setdefault(key, threading.Lock())
         with maker:  # not the common lock: a slow one holds up nobody else
             with shared.lock:
-                if full_key in shared.entries:
-                    return shared.entries[full_key][0]
+                found = shared.find(full_key, version)
+                if found is not None:
+                    return found[1]
             try:
                 value = make()
-                shared.put(full_key, value, ENTRY_BYTES + size_of(key) + size_of(value))
+                shared.put(full_key, (version, value), ENTRY_BYTES + size_of(key) + size_of(value))
             finally:
                 with shared.lock:
                     self._making.pop(key, None)

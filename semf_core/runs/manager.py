@@ -238,8 +238,12 @@ class Manager(Board):
     # -- what the monitor does ---------------------------------------------------------------
 
     def look_at_workers(self, now: float, errand_seconds: float) -> None:
-        """End those that do not answer, give a slot to what takes long, and pause those whose time is over."""
-        minutes = server_limits().run_minutes
+        """End those that do not answer, give a slot to what takes long, and pause those whose time is over.
+
+        Then let the run that has had its slot for longest make way for others, if its turn is over and somebody waits.
+        """
+        limits = server_limits()
+        minutes = limits.run_minutes
         with self._lock:
             for active in list(self._active.values()):
                 worker = active.worker
@@ -249,9 +253,23 @@ class Manager(Board):
                     self.end_silent(active)
                 elif worker.role == "errand" and now - worker.since > errand_seconds:
                     worker.role = "busy"
-                elif worker.role == "busy" and not active.asked and now - worker.since > 60 * minutes:
+                elif worker.role == "busy" and not active.asked and active.spent + now - worker.since > 60 * minutes:
                     self.hold(active, f"its {minutes:g} minutes are over, which is what a run gets at a time; Play goes on")
+            self._take_turns(now - limits.turn_seconds)
             self._pump()
+
+    def _take_turns(self, begun_before: float) -> None:
+        """Ask one run at a time to make way, so that no more do than are waited for."""
+        at_work = [a for w in self._worker_pool.with_role("busy") if (a := self._active.get(w.run_id)) is not None]
+        if any(active.asked == "turn" for active in at_work):
+            return
+        for active in at_work:
+            assert active.worker is not None, "it was found by its worker"
+            overdue = active.worker.since < begun_before and not active.asked and not active.stepping
+            if overdue and self._others_wait(active.meta.visitor):
+                active.asked = "turn"
+                self._amend(active, budget=0)
+                return
 
     def visitors_at_work(self) -> set[str]:
         """Whose runs iterate now; the demo is nobody's."""

@@ -57,7 +57,7 @@ class Queries:
         self._bundled: Cache[tuple[str, str], Dataset] = Cache()
         self._specs: Cache[tuple[str, int, int], ModelSpec] = Cache()
         self._scores: Cache[tuple[str, int, int, str], dict[str, Any]] = Cache()
-        self._finals: Cache[tuple[Any, ...], FactorFrame] = Cache()
+        self._finals: Cache[str, FactorFrame] = Cache()
         self._floors = Floors()
         self._recomputed = Recomputed()
         self._substeps: Cache[tuple[Any, ...], list[Substep]] = Cache()
@@ -125,7 +125,7 @@ class Queries:
         if iteration is not None:
             return folder.frame(iteration)
         try:
-            return self._finals.get((run_id, folder.stamp()), lambda: final_frame(folder))
+            return self._finals.get(run_id, lambda: final_frame(folder), folder.stamp())
         except FileNotFoundError:  # it has no result yet
             self._look(run_id, folder)
             return folder.frame()

@@ -72,8 +72,8 @@ class Studies:
         self._for_visitors = check_source is not None
         self._check_source = check_source or (lambda source: None)
         self._quota = Quota(home)
-        self._known: Cache[tuple[str, int], Study] = Cache()
-        self._tables: Cache[tuple[str, int, int], ResultTable] = Cache()
+        self._known: Cache[str, Study] = Cache()
+        self._tables: Cache[str, ResultTable] = Cache()
         self._shapes: Cache[DatasetSource, tuple[int, int]] = Cache()
         self._views: Cache[DatasetSource, tuple[tuple[int, int] | None, Axes]] = Cache()
         self._queue = StudyQueue(home / "studies")
@@ -197,7 +197,7 @@ class Studies:
 
     def study(self, study_id: str) -> Study:
         store = self._store(study_id)
-        return self._known.get((study_id, store.stamp()), store.study)
+        return self._known.get(study_id, store.study, store.stamp())
 
     def progress(self, study_id: str) -> Progress:
         return self._store(study_id).progress()
@@ -205,8 +205,8 @@ class Studies:
     def table(self, study_id: str) -> ResultTable:
         """All results so far; read again only when there are more of them."""
         store = self._store(study_id)
-        key = (study_id, store.stamp(), store.progress().done)
-        return self._tables.get(key, lambda: store.table(self.study(study_id)))
+        version = (store.stamp(), store.progress().done)
+        return self._tables.get(study_id, lambda: store.table(self.study(study_id)), version)
 
     def failures(self, study_id: str) -> list[tuple[int, str]]:
         return self._store(study_id).failures()

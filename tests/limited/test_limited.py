@@ -39,6 +39,13 @@ def test_values_come_back():
     assert len(limited.call(functions.large, "text", size=3_000_000)) == 3_000_000
 
 
+def test_complaints_of_readers_do_not_fill_the_log(capfd):
+    pool = Pool(ahead=["tests.limited.functions"])  # started here, so that its output is seen
+    assert pool.outcome(functions.complain, {}, *ALLOWED).value == "quiet"
+    pool.close()
+    assert "damaged" not in capfd.readouterr().err
+
+
 def test_refusals_come_back_with_their_indices():
     with pytest.raises(InvalidInput) as caught:
         limited.call(functions.refuse, "number", index=4)
