@@ -6,6 +6,7 @@ that once took the server down, in a loop. Everything is on this computer, and e
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -171,7 +172,12 @@ def soak(minutes: float, folder: Path) -> tuple[dict[str, dict[str, Any]], list[
         for part in parts:
             if part.poll() is None:
                 part.kill()
+        assert server.process is not None
+        descendants = family(server.process.pid)[1:]  # the process of the studies would outlive the server
         server.stop()
+        for process in descendants:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
     told = {}
     for name in PARTS:
         file = folder / f"{name}.json"
