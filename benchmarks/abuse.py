@@ -213,8 +213,8 @@ async def abuse(url: str, seconds: float) -> dict[str, Any]:
     until = time.monotonic() + seconds
     for file in (pictures, matrix_of_nothing, snapshots):
         file()  # before anybody waits for this process
-    while time.monotonic() < until:
-        async with arrive(url) as visitor:
+    async with arrive(url) as visitor:  # one visitor, with one cookie, in all rounds
+        while time.monotonic() < until:
             for step in STEPS:
                 try:
                     async with asyncio.timeout(min(STEP_SECONDS, max(1.0, until - time.monotonic()))):

@@ -102,7 +102,14 @@ def wait_until(condition: Callable[[], Any], what: str) -> None:
 
 
 def wait_for_state(service: Service, run_id: str, states: set[str]) -> None:
-    wait_until(lambda: service.status(run_id).state in states, f"run {run_id} to be {' or '.join(sorted(states))}")
+    """As long as it gets on, however busy the computer is."""
+    status, moved = service.status(run_id), time.monotonic()
+    while status.state not in states:
+        before, status = status, service.status(run_id)
+        moved = time.monotonic() if (status.iterations, status.state) != (before.iterations, before.state) else moved
+        if time.monotonic() > moved + PATIENCE:
+            raise RuntimeError(f"waited in vain: run {run_id} to be {' or '.join(sorted(states))}, it is {status.state}")
+        time.sleep(0.01)
 
 
 def wait_for_a_cell(store: StudyStore, known: int, process: subprocess.Popen[bytes]) -> None:

@@ -107,7 +107,7 @@ def answer(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     reply |= points(service, run_id, ask)
     reply["event_count"], events = service.newest_events(run_id, 0 if reply["reset"] else ask.events, MOST_EVENTS)
     reply["events"] = [[e.iteration, e.kind, e.text] for e in events]
-    reply["keyframes"] = _KEYFRAMES.get((run_id, service.look(run_id)), lambda: service.keyframes(run_id))
+    reply["keyframes"] = _KEYFRAMES.get(run_id, lambda: service.keyframes(run_id), service.look(run_id))
     reply["iterations"] = status.iterations
     if status.spec.solver.splits:
         reply |= penalties(service, run_id, status)
@@ -166,7 +166,7 @@ def _packed(array: Array) -> str:
 
 
 _PICTURES: Cache[Any, dict[str, Any]] = Cache()
-_KEYFRAMES: Cache[Any, list[int]] = Cache()
+_KEYFRAMES: Cache[str, list[int]] = Cache()
 _LARGE = threading.Lock()
 """Large factors are drawn one after another, so that the memory for it is that of one of them."""
 LARGE_ENTRIES = 4_000_000
@@ -186,7 +186,8 @@ def picture(service: Any, run_id: str, spec: Any, ask: Ask, exact: FactorFrame |
         with _LARGE if large else contextlib.nullcontext():
             return _pictures(service, run_id, spec, ask, exact) | {"names": names}
 
-    drawn = _PICTURES.get((run_id, service.stamp(run_id, ask.at), view), make)
+    stamp = service.stamp(run_id, ask.at)
+    drawn = _PICTURES.get((run_id, view), make, stamp) if ask.at is None else _PICTURES.get((run_id, view, stamp), make)
     return None if drawn["token"] == ask.picture else drawn
 
 

@@ -40,7 +40,7 @@ def show(run_id: str) -> None:
 def _steps(status: RunStatus) -> None:
     at = st.query_params.get("at", "")
     if ITERATION not in st.session_state:
-        st.session_state[ITERATION] = int(at) if at.isdigit() and int(at) > 0 else 1
+        st.session_state[ITERATION] = int(at) if at.isdecimal() and len(at) < 16 and int(at) > 0 else 1
     st.session_state[ITERATION] = min(st.session_state[ITERATION], status.iterations)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         iteration = st.number_input("Iteration", 1, status.iterations, key=ITERATION, width=160)

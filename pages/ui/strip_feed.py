@@ -26,7 +26,7 @@ MOST_TILES = 12
 SIZE = (150, 84)
 """Pixels of a card's picture."""
 _ERROR = COLUMNS.index("residual_uv")
-_THUMBS: Cache[tuple[str, str, str], str] = Cache()
+_THUMBS: Cache[tuple[str, str], str] = Cache()
 _BEFORE: Cache[tuple[str, ...], dict[str, Any]] = Cache()
 
 
@@ -89,8 +89,8 @@ def _card(run_id: str, name: str, theme: str, pinned: bool) -> dict[str, Any] | 
             card["badges"] = [badge["text"] for badge in truth_words(_truth(run_id, frame))]
         mark = frame.mark() if not status.moving else "moving"
         if mark != "moving" or status.iterations >= 50:
-            key = (run_id, mark if mark != "moving" else f"{status.iterations // 50}", theme)
-            card["thumb"] = _THUMBS.get(key, lambda: _thumb(run_id, frame.U, theme))
+            version = mark if mark != "moving" else f"{status.iterations // 50}"
+            card["thumb"] = _THUMBS.get((run_id, theme), lambda: _thumb(run_id, frame.U, theme), version)
     return card
 
 
@@ -167,4 +167,4 @@ def before(run_id: str, before_id: str, factor: str, theme: str) -> dict[str, An
         drawn = images.basis(order.of(right)[:, : left.shape[1]], service.column_shape(run_id), groups, theme)
         return drawn.to_dict() | {"cosines": [round(c, 3) for c in order.cosines[: left.shape[1]]]}
 
-    return _BEFORE.get((run_id, now.mark(), before_id, old.mark(), factor, theme), draw)
+    return _BEFORE.get((run_id, before_id, factor, theme), draw, (now.mark(), old.mark()))

@@ -51,6 +51,10 @@ def _all_but_one(known: dict[str, Any]) -> float:
     return max(1, known["runs"] - 1)
 
 
+def _a_quarter_of_the_store(known: dict[str, Any]) -> float:
+    return known["store_mb"] / 4
+
+
 @dataclass(frozen=True)
 class ServerLimits:
     """What one server gives to all its visitors, and to one of them."""
@@ -65,6 +69,8 @@ class ServerLimits:
     """The same for all visitors from one address, because anybody can open more sessions."""
     running_per_visitor: float = _limit("SEMF_MAX_RUNNING_PER_VISITOR", math.inf, public=_all_but_one, low=1)
     """Runs of a visitor that iterate at a time: one place is always left to others."""
+    turn_seconds: float = _limit("SEMF_TURN_SECONDS", 60, public=30, low=1)
+    """After this time a run lets those of other visitors go first, if any wait, and goes on when its turn comes again."""
     waiting: float = _limit("SEMF_MAX_WAITING", 1000)
     """Runs of all visitors in the queue."""
     iterations_millions: float = _limit("SEMF_MAX_ITERATIONS_MILLIONS", math.inf, public=20)
@@ -81,6 +87,8 @@ class ServerLimits:
     """Wall-clock time of a run, after which it pauses; a run of a study is given up."""
     store_mb: float = _limit("SEMF_MAX_STORE_MB", 5000)
     """Everything below the home folder."""
+    store_per_visitor_mb: float = _limit("SEMF_MAX_STORE_PER_VISITOR_MB", math.inf, public=_a_quarter_of_the_store)
+    """The part of it that runs, data, snapshots and studies of one visitor may take."""
     opened_mb: float = _limit("SEMF_MAX_OPENED_MB", 1000)
     """The part of it that opened snapshots may take; they can be opened again."""
     expire_days: float = _limit("SEMF_EXPIRE_DAYS", math.inf, public=14)

@@ -234,7 +234,7 @@ def _front_matter(lines: _Lines) -> tuple[dict[str, str], _Lines]:
         if name not in fields:
             raise lines.refuse(1, f"has no {name!r} in its front matter")
     values = {name: found[0][1] for name, found in fields.items()}
-    if "minutes" in values and not (values["minutes"].isdigit() and 1 <= int(values["minutes"]) <= 240):
+    if "minutes" in values and not (values["minutes"].isdecimal() and 1 <= int(values["minutes"]) <= 240):
         raise lines.refuse(fields["minutes"][0][0], "minutes must be a whole number from 1 to 240")
     return values, lines.some(lines.lines[ends[1] + 1 :])
 
@@ -387,7 +387,7 @@ def _highlight(field: tuple[int, str] | None, model: ModelSpec | None, lines: _L
             if model is None or rest[0] not in [s.name for s in getattr(model, kind)]:
                 raise lines.refuse(number, f"highlights {rest[0]!r}, which the model does not have on {kind.upper()}")
             sets.append((kind, rest[0]))
-        elif kind == "components" and rest and all(w.isdigit() and 1 <= int(w) <= (model.rank if model else 0) for w in rest):
+        elif kind == "components" and rest and all(w.isdecimal() and 1 <= int(w) <= (model.rank if model else 0) for w in rest):
             components += [int(w) - 1 for w in rest]
         elif kind == "iterations" and span and int(span[1]) < int(span[2]):
             iterations = (int(span[1]), int(span[2]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import resource
 import signal
@@ -72,6 +73,7 @@ def _fork(sink: int, order: dict[str, Any]) -> None:
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server; this ends with its input
     warnings.simplefilter("ignore")
+    logging.disable()  # readers complain about each part of a damaged file, and the server's log is not for visitors to fill
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     orders, sink = os.fdopen(os.dup(0), "rb"), os.dup(1)
     os.dup2(2, 1)  # whatever a library prints must not get between the answers

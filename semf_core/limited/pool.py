@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,11 +20,14 @@ from typing import Any
 
 from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
+from semf_core.common.visitors import current_visitor
 from semf_core.runs.home import default_home
+from semf_core.runs.ids import new_id
 from semf_core.runs.pool import worker_environment
+from semf_core.runs.turns import FairQueue
 
 AT_ONCE = 2
-"""Functions that run at a time; the others wait, in the order in which they came."""
+"""Functions that run at a time, all but one of them of one visitor; the others wait, and visitors take turns."""
 PATIENCE = 60.0
 """Seconds that one waits for its turn."""
 START_SECONDS = 60.0
@@ -127,8 +130,10 @@ class Pool:
         self._ahead, self._at_once, self._niceness = ahead, at_once, niceness
         self._changed = threading.Condition()
         self._idle: list[_Child] = []
-        self._running = 0
-        self._line: deque[object] = deque()
+        self._running: set[str] = set()
+        self._visitors: dict[str, str] = {}
+        """Who asks for each function that runs or waits; whoever owns the computer has no name, and no limit."""
+        self._line = FairQueue()
         self._closed = False
 
     def start_ahead(self) -> None:
@@ -151,24 +156,38 @@ class Pool:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for a place, first come first served."""
-        ticket = object()
+        """Wait for a place."""
+        ticket = new_id()
         with self._changed:
-            self._line.append(ticket)
-            try:
-                free = self._changed.wait_for(lambda: self._line[0] is ticket and self._running < self._at_once, PATIENCE)
-            finally:
-                self._line.remove(ticket)
-                self._changed.notify_all()
-            if not free or self._closed:
+            self._visitors[ticket] = current_visitor()
+            self._line.put(ticket, self._visitors[ticket])
+            self._serve()
+            self._changed.wait_for(lambda: ticket in self._running or self._closed, PATIENCE)
+            if ticket not in self._running or self._closed:
+                self._leave(ticket)
                 raise InvalidInput("server", "is busy with the files of others", "try again in a moment")
-            self._running += 1
         try:
             yield
         finally:
             with self._changed:
-                self._running -= 1
-                self._changed.notify_all()
+                self._leave(ticket)
+
+    def _serve(self) -> None:
+        """Give free places to whoever is next."""
+        most = max(1, self._at_once - 1)
+        while len(self._running) < self._at_once:
+            busy = Counter(self._visitors[ticket] for ticket in self._running)
+            ticket = self._line.next(lambda visitor: not visitor or busy[visitor] < most)  # noqa: B023 - called at once
+            if ticket is None:
+                break
+            self._running.add(ticket)
+        self._changed.notify_all()
+
+    def _leave(self, ticket: str) -> None:
+        self._line.remove(ticket)
+        self._running.discard(ticket)
+        del self._visitors[ticket]
+        self._serve()
 
     def _take(self) -> _Child:
         with self._changed:

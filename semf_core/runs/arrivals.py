@@ -18,6 +18,7 @@ import numpy as np
 
 from semf_core import limited
 from semf_core.common.parameters import InvalidInput
+from semf_core.common.visitors import current_visitor
 from semf_core.datasets.axes import clean
 from semf_core.datasets.reading import Reading, shown
 from semf_core.runs import intake
@@ -96,6 +97,7 @@ class Basket:
         root = door.home / FOLDER
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._held = _Held(door.home, Path(tempfile.mkdtemp(dir=root)))
+        door.quota.shares.add(current_visitor(), FOLDER, self._held.folder.name)
         weakref.finalize(self, self._held.drop)
 
     def __contains__(self, file_id: str) -> bool:
@@ -127,7 +129,8 @@ class Basket:
         with whole_or_nothing(upload.folder(held.home)) as folder:
             folder.mkdir(parents=True, mode=0o700)
             order = {"files": files, "reading": reading.to_dict(), "folder": str(folder), "home": str(held.home)}
-            told = limited.call(intake.store_files, subject, **order)
+            self._door.quota.shares.add(current_visitor(), "data", upload.id)
+            told = limited.call(intake.store_files, subject, visitor=current_visitor(), **order)
         how = {key: value for key, value in told["reading"].items() if key != "name"}
         held.upload = replace(upload, file=clean(files[0][0] if len(files) == 1 else f"{len(files)} files"), **how)
         return held.upload, told
@@ -139,6 +142,7 @@ class Basket:
             raise InvalidInput("files", "are no longer there", "upload them again")
         there = held.upload.folder(held.home)
         kept = replace(held.upload, id=new_id(), image_shape=image_shape, prepare=prepare)  # nothing that was cached knows the id
+        self._door.quota.shares.add(current_visitor(), "data", kept.id)
         info = read_json(there / "info.json")
         write_json(there / "info.json", info | {"image_shape": image_shape})
         os.rename(there, kept.folder(held.home))

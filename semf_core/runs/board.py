@@ -44,9 +44,11 @@ class Active:
     stepping: bool = False
     """It iterates for a given number of steps only."""
     asked: str = ""
-    """"pause" or "stop" as long as its worker has not done so."""
+    """"pause" or "stop" as long as its worker has not done so; "turn" if it is to let others go first."""
     reason: str = ""
     """Why the server has asked it to pause."""
+    spent: float = 0.0
+    """Seconds of the turns that it had since it was started or resumed."""
     stopping: bool = False
     """The result is being made of a run at rest."""
     answers: int = 0
@@ -172,6 +174,11 @@ class Board:
         most = server_limits().running_per_visitor
         return lambda visitor: running[visitor] < most
 
+    def _others_wait(self, visitor: str) -> bool:
+        """Whether somebody else could have the slot of a visitor's run."""
+        may_run = self._may_run_one_more()
+        return any(other != visitor and may_run(other) for other in self._queue.visitors())
+
     def _begin(self, run_id: str, role: str) -> None:
         active = self._active[run_id]
         worker = active.worker or self._free_worker()
@@ -259,10 +266,16 @@ class Board:
     def _paused(self, active: Active, worker: WorkerProcess, report: Report) -> None:
         if report["number"] < worker.sent:
             return  # it speaks of an earlier order; the later one has a report of its own
+        turn_over, message, known = active.asked == "turn", active.reason, {"edition": report["edition"], "note": report["note"]}
+        active.spent = active.spent + worker.busy_seconds() if turn_over else 0.0
         worker.take("holding", active.id)
-        message = active.reason
         active.forget_requests()
-        self._set(active, state="paused", message=message, edition=report["edition"], note=report["note"])
+        if not turn_over:
+            self._set(active, state="paused", message=message, **known)
+            return
+        active.order = {"budget": None}
+        self._queue.put(active.id, active.meta.visitor)
+        self._set(active, state="queued", message="", **known)
 
     def _done(self, active: Active, worker: WorkerProcess, report: Report) -> None:
         self._set(active, state=report["state"], message=report["reason"])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -19,8 +21,22 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 MB = 1 << 20
 MAPPED_SHARE = 0.25
+IDLE_SECONDS, IDLE_SHARE = 120.0, 1 / 6
+"""What nobody has asked for in this time goes, except for so much of the budget: runs are deleted, visitors leave."""
 ENTRY_BYTES = 500
 """What an entry costs beside its value."""
+
+
+@dataclass
+class _Entry:
+    """A value that is kept."""
+
+    version: Hashable
+    value: Any
+    size: int
+    """In bytes."""
+    used: float
+    """When somebody asked for it last."""
 
 
 class _Shared:
@@ -28,20 +44,33 @@ class _Shared:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # a cache may be collected, and forgotten, while this thread has the lock
-        self.entries: OrderedDict[tuple[int, Hashable], tuple[Any, int]] = OrderedDict()
+        self.entries: OrderedDict[tuple[int, Hashable], _Entry] = OrderedDict()
         self.bytes = 0
 
-    def put(self, key: tuple[int, Hashable], value: Any, size: int) -> None:
+    def find(self, key: tuple[int, Hashable], version: Hashable) -> _Entry | None:
+        """What is kept under a key, if it is of this version; it is now the most recently used."""
+        entry = self.entries.get(key)
+        if entry is None or entry.version != version:
+            return None
+        self.entries.move_to_end(key)
+        entry.used = time.monotonic()
+        return entry
+
+    def put(self, key: tuple[int, Hashable], entry: _Entry) -> None:
         """Keep it, and drop the oldest until all fit; what is larger than the budget is not kept at all."""
         limit = server_limits().cache_mb * MB
         with self.lock:
             self._drop(key)
-            if size > limit:
+            if entry.size > limit:
                 return
-            self.entries[key] = (value, size)
-            self.bytes += size
-            while self.bytes > limit:
+            self.entries[key] = entry
+            self.bytes += entry.size
+            while self.bytes > limit or (self.bytes > IDLE_SHARE * limit and self._oldest() < entry.used - IDLE_SECONDS):
                 self._drop(next(iter(self.entries)))
+
+    def _oldest(self) -> float:
+        """When the entry that was used least recently was used."""
+        return next(iter(self.entries.values())).used
 
     def forget(self, token: int) -> None:
         """Drop everything of a cache that is gone."""
@@ -50,7 +79,8 @@ class _Shared:
                 self._drop(key)
 
     def _drop(self, key: tuple[int, Hashable]) -> None:
-        self.bytes -= self.entries.pop(key, (None, 0))[1]
+        dropped = self.entries.pop(key, None)
+        self.bytes -= dropped.size if dropped is not None else 0
 
 
 _SHARED = _Shared()
@@ -71,21 +101,27 @@ class Cache(Generic[K, V]):
         self._making: dict[K, threading.Lock] = {}
         weakref.finalize(self, _SHARED.forget, self._token)
 
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of a key, made if it is not there: once, however many ask for it at the same time."""
+    def get(self, key: K, make: Callable[[], V], version: Hashable = None) -> V:
+        """The value of a key, made if it is not there: once, however many ask for it at the same time.
+
+        Of what changes all the time, as the newest picture of a run does, a `version` keeps the last one alone: with the
+        version in the key the cache would fill with pictures that nobody asks for again.
+        """
         full_key, shared = (self._token, key), _SHARED
         with shared.lock:
-            if full_key in shared.entries:
-                shared.entries.move_to_end(full_key)
-                return shared.entries[full_key][0]
+            found = shared.find(full_key, version)
+            if found is not None:
+                return found.value
             maker = self._making.setdefault(key, threading.Lock())
         with maker:  # not the common lock: a slow one holds up nobody else
             with shared.lock:
-                if full_key in shared.entries:
-                    return shared.entries[full_key][0]
+                found = shared.find(full_key, version)
+                if found is not None:
+                    return found.value
             try:
                 value = make()
-                shared.put(full_key, value, ENTRY_BYTES + size_of(key) + size_of(value))
+                size = ENTRY_BYTES + size_of(key) + size_of(value)
+                shared.put(full_key, _Entry(version, value, size, time.monotonic()))
             finally:
                 with shared.lock:
                     self._making.pop(key, None)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from semf_core.runs.files import DamagedFile, read_json, remove_folder, try_lock
 from semf_core.runs.folder import RunFolder
+from semf_core.runs.home import Quota
 from semf_core.runs.ids import ID
 from semf_core.runs.uploads import remove_unused
 
@@ -31,6 +32,7 @@ def expire(home: Path, days: float, opened_days: float) -> list[str]:
     opened = list(_older(home / "opened", now - opened_days * DAY))
     for folder in opened:
         remove_folder(folder, home / "trash")
+    Quota(home).shares.forget_gone()
     if gone or uploads or opened:
         LOG.info("expired: %d runs, %d uploads, %d opened snapshots", len(gone), uploads, len(opened))
     return gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 from collections.abc import Iterator
@@ -10,7 +11,9 @@ from pathlib import Path
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import flag_from_env, number_from_env, server_limits
+from semf_core.common.visitors import current_visitor
 from semf_core.runs.files import FolderSizes, locked, try_lock
+from semf_core.runs.shares import Shares
 
 __all__ = ["MB", "Quota", "default_home", "flag_from_env", "number_from_env"]
 
@@ -28,13 +31,18 @@ class Quota:
     def __init__(self, home: Path) -> None:
         self.home = home
         self._sizes = FolderSizes()
+        self.shares = Shares(home, self._sizes)
 
     def used(self) -> int:
         """Bytes of all files, those that grow and those that are being written included."""
         return self._sizes.total(self.home)
 
-    def check(self, coming: int = 0) -> None:
-        """Refuse what would not fit; nothing is ever deleted to make room."""
+    def check(self, coming: int = 0, visitor: str | None = None) -> None:
+        """Refuse what would not fit, into the store or into the visitor's share; nothing is ever deleted to make room.
+
+        Without `visitor` it is whoever asks now.
+        """
+        self.check_share(coming, visitor)
         limit = server_limits().store_mb
         used = self.used() + coming
         if used > limit * MB:
@@ -45,12 +53,25 @@ class Quota:
         """Whether what is there now, without room that is only reserved, is more than it may be."""
         return self.used() - self._sizes.total(self._reserved) > server_limits().store_mb * MB
 
+    def check_share(self, coming: int = 0, visitor: str | None = None) -> None:
+        """Refuse a visitor what would not fit into his share."""
+        share = server_limits().store_per_visitor_mb
+        used = self.shares.used(current_visitor() if visitor is None else visitor) if share < math.inf else 0
+        if used + coming > share * MB:
+            sizes = f"yours takes {(used + coming) / MB:.0f} MB with this, and {share:.0f} MB of it is what a visitor has"
+            raise InvalidInput("store", sizes, "delete runs or snapshots that you no longer need")
+
+    def is_full_for(self, visitor: str) -> bool:
+        """Whether a visitor has more than his share."""
+        share = server_limits().store_per_visitor_mb
+        return share < math.inf and self.shares.used(visitor) > share * MB
+
     @property
     def _reserved(self) -> Path:
         return self.home / "reserved"
 
     @contextmanager
-    def reserved(self, size: int) -> Iterator[None]:
+    def reserved(self, size: int, visitor: str | None = None) -> Iterator[None]:
         """Room for what is written in the block, which counts for everybody from now on; refused if there is none."""
         self._reserved.mkdir(parents=True, exist_ok=True, mode=0o700)
         with locked(self.home / "quota.lock"):
@@ -59,7 +80,7 @@ class Quota:
                 if dead is not None:
                     path.unlink()
                     dead.close()
-            self.check(size)
+            self.check(size, visitor)
             place = self._reserved / secrets.token_hex(8)
             mine = try_lock(place)
             assert mine is not None, "a fresh name is nobody else's"

@@ -32,8 +32,11 @@ def most_upload_bytes() -> int:
     return int(number_from_env("SEMF_MAX_UPLOAD_MB", 200) * MB)
 
 
-def store_files(files: Sequence[tuple[str, str]], reading: dict[str, Any], folder: str, home: str) -> dict[str, Any]:
-    """Read files, (name, path) each, and write the dataset that they make into a folder, within the quota of `home`.
+def store_files(
+    files: Sequence[tuple[str, str]], reading: dict[str, Any], folder: str, home: str, visitor: str = ""
+) -> dict[str, Any]:
+    """Read files, (name, path) each, and write the dataset that they make into a folder, within the quota of `home`
+    and the share of `visitor`.
 
     How they were read is returned, and what else could be read from them.
     """
@@ -41,7 +44,7 @@ def store_files(files: Sequence[tuple[str, str]], reading: dict[str, Any], folde
     limits.check_bytes(files[0][0] if len(files) == 1 else "files", sum(Path(path).stat().st_size for _, path in files))
     how = Reading.from_params({k: v for k, v in reading.items() if k != "name"})
     found = find_files([(name, Path(path).read_bytes()) for name, path in files], how, limits)
-    _store(found.dataset, folder, home)
+    _store(found.dataset, folder, home, visitor)
     told = {"question": found.question, "remarks": found.remarks, "orientable": found.orientable}
     return {"reading": found.reading.to_dict(), "members": list(found.members.items())[:MOST_LISTED], **told}
 
@@ -52,9 +55,9 @@ def store_source(source: dict[str, Any], folder: str, home: str | None, uploads:
 
 
 @needing_room()
-def _store(dataset: Dataset, folder: str, home: str | None) -> None:
+def _store(dataset: Dataset, folder: str, home: str | None, visitor: str = "") -> None:
     size = checked_size(dataset)
-    with nullcontext() if home is None else Quota(Path(home)).reserved(size):
+    with nullcontext() if home is None else Quota(Path(home)).reserved(size, visitor):
         write_dataset(dataset, Path(folder))
         write_description(dataset, Path(folder))
 

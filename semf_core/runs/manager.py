@@ -238,8 +238,12 @@ class Manager(Board):
     # -- what the monitor does ---------------------------------------------------------------
 
     def look_at_workers(self, now: float, errand_seconds: float) -> None:
-        """End those that do not answer, give a slot to what takes long, and pause those whose time is over."""
-        minutes = server_limits().run_minutes
+        """End those that do not answer, give a slot to what takes long, and pause those whose time is over.
+
+        Then let the run that has had its slot for longest make way for others, if its turn is over and somebody waits.
+        """
+        limits = server_limits()
+        minutes = limits.run_minutes
         with self._lock:
             for active in list(self._active.values()):
                 worker = active.worker
@@ -249,15 +253,35 @@ class Manager(Board):
                     self.end_silent(active)
                 elif worker.role == "errand" and now - worker.since > errand_seconds:
                     worker.role = "busy"
-                elif worker.role == "busy" and not active.asked and now - worker.since > 60 * minutes:
+                elif worker.role == "busy" and not active.asked and active.spent + now - worker.since > 60 * minutes:
                     self.hold(active, f"its {minutes:g} minutes are over, which is what a run gets at a time; Play goes on")
+            self._take_turns(now - limits.turn_seconds)
             self._pump()
 
-    def hold_all(self, reason: str) -> None:
-        """Ask every run that iterates to pause, except the demo."""
+    def _take_turns(self, begun_before: float) -> None:
+        """Ask one run at a time to make way, so that no more do than are waited for."""
+        at_work = [a for w in self._worker_pool.with_role("busy") if (a := self._active.get(w.run_id)) is not None]
+        if any(active.asked == "turn" for active in at_work):
+            return
+        for active in at_work:
+            assert active.worker is not None, "it was found by its worker"
+            overdue = active.worker.since < begun_before and not active.asked and not active.stepping
+            if overdue and self._others_wait(active.meta.visitor):
+                active.asked = "turn"
+                self._amend(active, budget=0)
+                return
+
+    def visitors_at_work(self) -> set[str]:
+        """Whose runs iterate now; the demo is nobody's."""
+        with self._lock:
+            return {a.meta.visitor for a in self._active.values() if a.worker is not None and a.worker.role == "busy"}
+
+    def hold_runs(self, reason: str, visitors: set[str]) -> None:
+        """Ask every run of these visitors that iterates to pause, except the demo."""
         with self._lock:
             for active in self._active.values():
-                if active.worker is not None and active.worker.role == "busy" and not active.asked:
+                at_work = active.worker is not None and active.worker.role == "busy" and not active.asked
+                if at_work and active.meta.visitor in visitors:
                     self.hold(active, reason)
 
     def forget_deleted(self, run_ids: list[str]) -> None:

@@ -57,6 +57,8 @@ class Monitor:
             self._manager.forget_deleted(expire(self._manager.store.home, limits.expire_days, limits.opened_days))
 
     def _look_at_store(self) -> None:
-        running, _ = self._manager.load()
-        if running and self._manager.store.quota.is_full():
-            self._manager.hold_all("the server's store is full; delete what is no longer needed, then press Play")
+        quota, visitors = self._manager.store.quota, self._manager.visitors_at_work()
+        if visitors and quota.is_full():
+            self._manager.hold_runs("the server's store is full; delete what is no longer needed, then press Play", visitors)
+        full = {visitor for visitor in visitors if quota.is_full_for(visitor)}
+        self._manager.hold_runs("your share of the server's store is full; delete what you no longer need, then press Play", full)

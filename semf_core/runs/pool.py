@@ -81,6 +81,10 @@ class WorkerProcess:
         self.role, self.run_id, self.since = role, run_id, time.monotonic()
         self.heard = self.since
 
+    def busy_seconds(self) -> float:
+        """How long it has done what it does now."""
+        return time.monotonic() - self.since
+
     def is_silent(self) -> bool:
         """It has something to do and has not been heard of for long: stopped, swapped out, or in an endless step."""
         patience = SILENT_SECONDS if self.ready else STARTING_SECONDS

@@ -18,6 +18,8 @@ import numpy as np
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.threads import one_blas_thread
 from semf_core.datasets import Dataset
+from semf_core.model import ModelSpec
+from semf_core.model.memory import run_bytes
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import FactorFrame
 from semf_core.runs.restore_points import restored
@@ -34,6 +36,13 @@ ASKED_SECONDS = 6.0
 KEPT = 24
 """Iterations up to the wanted one that are kept as well: stepping back comes next."""
 MOST_BYTES = 64 << 20
+MOST_RUN_BYTES = 256 << 20
+"""A run that takes more memory is not computed again: that is done by the server itself, beside all its pages."""
+
+
+def affordable(spec: ModelSpec, dataset: Dataset) -> bool:
+    """Whether a run may be computed again."""
+    return run_bytes(spec, dataset) <= MOST_RUN_BYTES
 
 
 class Abandoned(Exception):

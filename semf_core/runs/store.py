@@ -97,9 +97,10 @@ class Store:
 
         The demo needs no room in the quota.
         """
-        if not demo:
-            self.quota.check()
         run_id, key = new_id(), key or new_id()
+        if not demo:
+            self.quota.check(visitor=visitor)
+            self.quota.shares.add(visitor, "runs", run_id)
         folder = RunFolder(self.home / "runs" / run_id)
         meta = Meta(key_hash(key), spec.title, time.time(), state, owner=self.token, visitor=visitor)
         with whole_or_nothing(folder.path) as path:  # nobody finds a run that is only half there

@@ -6,6 +6,7 @@ and became is read from the two states. Algorithms without splitting have two ha
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from semf_core.solvers import Run
 from semf_core.solvers.penalties import CASE_WORDS
 
 Array = np.ndarray
+MOST_SECONDS = 20.0
+"""Until an iteration is given up: a page waits for it."""
 QUANTITIES = ("‖M−UV‖", "‖M−XY‖", "gap of X", "gap of Y")
 """In the order in which Algorithm 2 averages them; an engine may take the gaps relative to the factors."""
 
@@ -64,7 +67,14 @@ def substeps(folder: RunFolder, dataset: Dataset, iteration: int) -> list[Subste
     """The sub-steps of this iteration, in their order."""
     if not 1 <= iteration <= folder.iterations():
         raise InvalidInput("iteration", "is not one of this run")
-    run = replayed_before(folder, dataset, iteration)
+    until = time.monotonic() + MOST_SECONDS
+
+    def watch(run: Run) -> None:
+        if time.monotonic() > until:
+            told = f"{iteration:,} takes more than {MOST_SECONDS:g} s to compute again from the nearest kept state"
+            raise InvalidInput("iteration", told, "choose an earlier one")
+
+    run = replayed_before(folder, dataset, iteration, watch)
     before = _copy(run)
     made_again(run)
     after = _copy(run)

@@ -31,6 +31,10 @@ class FairQueue:
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._visitors
 
+    def visitors(self) -> set[str]:
+        """Whose runs wait."""
+        return set(self._visitors.values())
+
     def put(self, run_id: str, visitor: str) -> None:
         self._visitors[run_id] = visitor
         self._order = None

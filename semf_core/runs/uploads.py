@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from semf_core.common.parameters import InvalidInput, param, params_of
+from semf_core.common.visitors import current_visitor
 from semf_core.datasets import DATASETS, Axes, Dataset, DatasetSource, FileSource, Reading
 from semf_core.datasets.base import as_image_shape
 from semf_core.datasets.preparation import prepared
@@ -114,7 +115,9 @@ def add_upload(dataset: Dataset, home: Path | None = None, quota: Quota | None =
     size = checked_size(dataset)
     source = Upload(new_id())
     folder = source.folder(home)
-    with (quota or Quota(home)).reserved(size), whole_or_nothing(folder) as aside:
+    quota = quota or Quota(home)
+    with quota.reserved(size), whole_or_nothing(folder) as aside:
+        quota.shares.add(current_visitor(), "data", source.id)
         aside.mkdir(parents=True, mode=0o700)
         write_dataset(dataset, aside)
     return source

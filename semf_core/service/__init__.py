@@ -310,14 +310,12 @@ class Service(Queries):
 
     def resume(self, run_id: str, key: str) -> None:
         """Go on: after a pause, a stop, a failure, or a restart of the server."""
-        self._authorize(run_id, key)
-        self._store.quota.check()
+        self._store.quota.check(visitor=self._store.meta(self._authorize(run_id, key)).visitor)
         self._manager.resume(run_id)
 
     def step(self, run_id: str, key: str, steps: int = 1) -> None:
         """Go on for some iterations."""
-        self._authorize(run_id, key)
-        self._store.quota.check()
+        self._store.quota.check(visitor=self._store.meta(self._authorize(run_id, key)).visitor)
         self._manager.resume(run_id, STEPS.check(steps))
 
     def stop(self, run_id: str, key: str) -> None:

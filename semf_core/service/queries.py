@@ -28,7 +28,7 @@ from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import FactorFrame
 from semf_core.runs.manager import Manager
 from semf_core.runs.outcome import final_frame, read_ending, read_outcome
-from semf_core.runs.recompute import Recomputation, Recomputed
+from semf_core.runs.recompute import Recomputation, Recomputed, affordable
 from semf_core.runs.rows import Rows
 from semf_core.runs.status import QueueStatus, RunStatus, status_of
 from semf_core.runs.store import Meta, Store, unknown_run
@@ -57,7 +57,7 @@ class Queries:
         self._bundled: Cache[tuple[str, str], Dataset] = Cache()
         self._specs: Cache[tuple[str, int, int], ModelSpec] = Cache()
         self._scores: Cache[tuple[str, int, int, str], dict[str, Any]] = Cache()
-        self._finals: Cache[tuple[Any, ...], FactorFrame] = Cache()
+        self._finals: Cache[str, FactorFrame] = Cache()
         self._floors = Floors()
         self._recomputed = Recomputed()
         self._substeps: Cache[tuple[Any, ...], list[Substep]] = Cache()
@@ -125,7 +125,7 @@ class Queries:
         if iteration is not None:
             return folder.frame(iteration)
         try:
-            return self._finals.get((run_id, folder.stamp()), lambda: final_frame(folder))
+            return self._finals.get(run_id, lambda: final_frame(folder), folder.stamp())
         except FileNotFoundError:  # it has no result yet
             self._look(run_id, folder)
             return folder.frame()
@@ -136,15 +136,21 @@ class Queries:
         if iteration in folder.keyframes():
             return Recomputation()
         try:
-            return self._recomputed.ask(run_id, folder, self.dataset(run_id), iteration)
+            dataset = self.dataset(run_id)
+            if not affordable(self.status(run_id).spec, dataset):
+                return Recomputation()
+            return self._recomputed.ask(run_id, folder, dataset, iteration)
         except InvalidInput:  # the data of a snapshot is not here
             return Recomputation()
 
     def substeps(self, run_id: str, iteration: int) -> list[Substep]:
         """What happens inside one iteration, computed again."""
         folder = self._find(run_id)[0]
+        dataset = self.dataset(run_id)
+        if not affordable(self.status(run_id).spec, dataset):
+            raise InvalidInput("run", "is too large to be computed again here", "take fewer samples to look inside an iteration")
         key = (run_id, folder.stamp(), iteration)
-        return self._substeps.get(key, lambda: substeps(folder, self.dataset(run_id), iteration))
+        return self._substeps.get(key, lambda: substeps(folder, dataset, iteration))
 
     def stamp(self, run_id: str, iteration: int | None = None) -> tuple[Any, ...]:
         """Changes when `factors` may give others; asking costs next to nothing."""

@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from semf_core.common.parameters import InvalidInput
+from semf_core.common.visitors import current_visitor
 from semf_core.runs.files import DamagedFile, locked, read_json, reading, sync_file, sync_folder, write_json
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.folder_cache import FolderCache
 from semf_core.runs.home import Quota, default_home
 from semf_core.runs.ids import ID, checked_id, key_hash, new_id
+from semf_core.runs.shares import SNAPSHOTS
 from semf_core.snapshots.archive import one_member
 from semf_core.snapshots.cards import Card, parted_id, unknown_snapshot
 from semf_core.snapshots.content import THUMBNAIL, Content
@@ -118,7 +120,8 @@ class SnapshotStore:
 
     def take(self, name: str, path: Path, upload: str = "", others: Mapping[int, str] | None = None) -> SnapshotHandle:
         """Keep a file that lies `aside`, after everything in it was checked; `others` are the uploads of its variants."""
-        self._quota.check()
+        self._quota.check()  # the file is there already, but nobody's yet
+        self._quota.check_share(path.stat().st_size)
         told = self._call(inspect, name, name=name, path=str(path))
         for k, one in (others or {}).items():
             told["card"]["strip"]["cards"][k]["upload"] = one
@@ -133,6 +136,7 @@ class SnapshotStore:
 
     def _keep(self, path: Path, told: dict[str, Any], upload: str) -> SnapshotHandle:
         handle = SnapshotHandle(new_id(), new_id())
+        self._quota.shares.add(current_visitor(), SNAPSHOTS, handle.id)
         more = {"id": handle.id, "key": key_hash(handle.key), "added": time.time(), "size": path.stat().st_size}
         card = Card.from_dict({**told["card"], **more, "upload": upload})
         self._write_card(card)

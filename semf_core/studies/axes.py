@@ -220,7 +220,7 @@ def _changed(form: Any, keys: list[str], value: Any, path: str) -> Any:
         return value
     key, *rest = keys
     if isinstance(form, list | tuple):
-        if not key.isdigit() or int(key) >= len(form):
+        if not key.isdecimal() or len(key) > 9 or int(key) >= len(form):
             raise InvalidInput(path, f"there is no number {key!r} in a list of {len(form)}; the first has number 0", whole=True)
         number = int(key)
         return [*form[:number], _changed(form[number], rest, value, path), *form[number + 1 :]]

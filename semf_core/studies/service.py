@@ -72,8 +72,8 @@ class Studies:
         self._for_visitors = check_source is not None
         self._check_source = check_source or (lambda source: None)
         self._quota = Quota(home)
-        self._known: Cache[tuple[str, int], Study] = Cache()
-        self._tables: Cache[tuple[str, int, int], ResultTable] = Cache()
+        self._known: Cache[str, Study] = Cache()
+        self._tables: Cache[str, ResultTable] = Cache()
         self._shapes: Cache[DatasetSource, tuple[int, int]] = Cache()
         self._views: Cache[DatasetSource, tuple[tuple[int, int] | None, Axes]] = Cache()
         self._queue = StudyQueue(home / "studies")
@@ -102,6 +102,8 @@ class Studies:
         self._quota.check()
         study, visitor = self.prepare(study), visitor or current_visitor()
         self._check_turn(visitor)
+        if not self.exists(self.place(study)):  # else its room is somebody's already
+            self._quota.shares.add(visitor, "studies", study.id)
         store = StudyStore.create(study, self.home, self._check_cell)
         handle = _handle(store)
         self._go(store, visitor)
@@ -130,6 +132,7 @@ class Studies:
             file.flush()
             places = {"path": file.name, "home": str(self.home)}
             study_id = limited.call(receive, shown(name), name=name, visitors=self._for_visitors, **places)
+        self._quota.shares.add(current_visitor(), "studies", self.study(study_id).id)
         note(self.home, "brought a study", study_id)
         return _handle(self._store(study_id))
 
@@ -194,7 +197,7 @@ class Studies:
 
     def study(self, study_id: str) -> Study:
         store = self._store(study_id)
-        return self._known.get((study_id, store.stamp()), store.study)
+        return self._known.get(study_id, store.study, store.stamp())
 
     def progress(self, study_id: str) -> Progress:
         return self._store(study_id).progress()
@@ -202,8 +205,8 @@ class Studies:
     def table(self, study_id: str) -> ResultTable:
         """All results so far; read again only when there are more of them."""
         store = self._store(study_id)
-        key = (study_id, store.stamp(), store.progress().done)
-        return self._tables.get(key, lambda: store.table(self.study(study_id)))
+        version = (store.stamp(), store.progress().done)
+        return self._tables.get(study_id, lambda: store.table(self.study(study_id)), version)
 
     def failures(self, study_id: str) -> list[tuple[int, str]]:
         return self._store(study_id).failures()

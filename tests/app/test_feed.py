@@ -14,6 +14,7 @@ from pages.ui.words import state_words
 from semf_core.common.parameters import InvalidInput
 from semf_core.model import preset
 from semf_core.runs.bounds import rank_floor
+from semf_core.runs.caches import cached_bytes
 from semf_core.runs.folder import RunFolder
 from semf_core.solvers.base import SOLVERS, Case
 from tests.app.runs import ENDLESS, step, wait_for
@@ -101,8 +102,11 @@ def test_pictures_are_drawn_again_only_when_files_change_and_the_worker_hears_of
         assert feed.answer(service, handle.id, feed.Ask())["picture"]["iteration"] == 5
         assert watched.exists()
     assert len(asked) == 1
+    before = cached_bytes()
     step(service, handle, 5)
-    assert feed.answer(service, handle.id, feed.Ask())["picture"]["iteration"] == 10 and len(asked) == 2
+    drawn = feed.answer(service, handle.id, feed.Ask())["picture"]
+    assert drawn["iteration"] == 10 and len(asked) == 2
+    assert cached_bytes() < before + len(json.dumps(drawn)) / 2, "the pictures before are kept for nobody"
 
 
 def test_the_best_that_the_rank_allows_is_sent_once(service):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import time
 
@@ -49,6 +50,11 @@ def fail() -> None:
 def talk() -> str:
     print("a library prints this")
     os.write(1, b"and this\n")
+    return "quiet"
+
+
+def complain() -> str:
+    logging.getLogger("a reader").error("part 1 of the file is damaged")
     return "quiet"
 
 

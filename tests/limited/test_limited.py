@@ -39,6 +39,13 @@ def test_values_come_back():
     assert len(limited.call(functions.large, "text", size=3_000_000)) == 3_000_000
 
 
+def test_complaints_of_readers_do_not_fill_the_log(capfd):
+    pool = Pool(ahead=["tests.limited.functions"])  # started here, so that its output is seen
+    assert pool.outcome(functions.complain, {}, *ALLOWED).value == "quiet"
+    pool.close()
+    assert "damaged" not in capfd.readouterr().err
+
+
 def test_refusals_come_back_with_their_indices():
     with pytest.raises(InvalidInput) as caught:
         limited.call(functions.refuse, "number", index=4)
@@ -109,7 +116,7 @@ def test_few_run_at_a_time_and_those_who_wait_too_long_are_told(monkeypatch):
     busy = [threading.Thread(target=work) for _ in range(2)]
     for thread in busy:
         thread.start()
-    while pool._running < pool_module.AT_ONCE:
+    while len(pool._running) < pool_module.AT_ONCE:
         time.sleep(0.01)
     with pytest.raises(InvalidInput, match="busy"):
         pool.outcome(functions.double, {"value": 1}, *ALLOWED)
@@ -117,3 +124,26 @@ def test_few_run_at_a_time_and_those_who_wait_too_long_are_told(monkeypatch):
         thread.join()
     assert [o.kind for o in done] == ["value", "value"]
     pool.close()
+
+
+def test_one_visitor_leaves_a_place_to_others(monkeypatch):
+    who, release, pool = threading.local(), threading.Event(), Pool()
+    monkeypatch.setattr("semf_core.common.visitors._WHO", [lambda: who.name])
+
+    def hold():
+        who.name = "greedy"
+        with pool._turn():
+            release.wait(30)
+
+    greedy = [threading.Thread(target=hold) for _ in range(4)]
+    for thread in greedy:
+        thread.start()
+    while len(pool._visitors) < 4:
+        time.sleep(0.01)
+    who.name = "modest"
+    with pool._turn():  # while those of the other one wait
+        assert sorted(pool._visitors[ticket] for ticket in pool._running) == ["greedy", "modest"]
+    release.set()
+    for thread in greedy:
+        thread.join()
+    assert not pool._visitors and not pool._running and not len(pool._line)

@@ -9,7 +9,7 @@ from semf_core.runs.edits import Edit
 from semf_core.runs.turns import FairQueue
 from semf_core.solvers import Limits
 
-from .common import tiny, wait_for, wait_for_iterations, wait_for_state
+from .common import assert_same_numbers, in_process, tiny, wait_for, wait_for_iterations, wait_for_state
 
 
 def filled(*visitors):
@@ -159,3 +159,42 @@ def test_the_demo_runs_while_every_place_is_taken_and_the_store_is_full(make_ser
     wait_for_state(service, demo, "finished")
     assert service.status(runs[0].id).state == "running"
     wait_for(lambda: service.queue().running == 1)
+
+
+def test_long_runs_of_some_let_those_of_others_go_first(make_service, monkeypatch):
+    """And then go on by themselves, bit for bit as if nobody had come in between."""
+    monkeypatch.setenv("SEMF_TURN_SECONDS", "1")
+    service, spec = make_service(), tiny()
+    long = service.start(spec, visitor="long")
+    wait_for_state(service, long.id, "running")
+    own = service.start(tiny(10), visitor="long")
+    assert not service._manager._others_wait("long"), "nobody goes before himself"
+    service.delete(own.id, own.key)
+    short = service.start(tiny(10), visitor="short")
+    wait_for_state(service, short.id, "finished")
+    wait_for_iterations(service, long.id, service.status(long.id).iterations + 20)
+    service.pause(long.id, long.key)
+    rows = service.scalars(long.id)
+    assert_same_numbers(rows, in_process(spec, len(rows)))
+
+
+def test_turns_count_for_the_time_of_a_run(make_service, monkeypatch):
+    monkeypatch.setenv("SEMF_TURN_SECONDS", "1")
+    monkeypatch.setenv("SEMF_MAX_RUN_MINUTES", "0.05")
+    service = make_service()
+    runs = [service.start(tiny(), visitor=name) for name in "ab"]
+    for run in runs:
+        assert "minutes are over" in wait_for_state(service, run.id, "paused").message
+
+
+def test_a_run_that_waits_for_its_next_turn_can_be_paused_and_stopped(make_service, monkeypatch):
+    monkeypatch.setenv("SEMF_TURN_SECONDS", "1")
+    service = make_service()
+    first, second = (service.start(tiny(), visitor=name) for name in "ab")
+    wait_for_iterations(service, second.id, 1)
+    wait_for(lambda: service.status(first.id).state == "queued")
+    service.pause(first.id, first.key)
+    assert service.status(first.id).state == "paused"
+    service.stop(first.id, first.key)
+    wait_for_state(service, first.id, "stopped")
+    assert service.result(first.id) is not None

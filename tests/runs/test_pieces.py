@@ -120,6 +120,37 @@ def test_caches_drop_what_was_used_least_recently_when_their_bytes_are_too_many(
     assert len(ask(one, "a")) and made.count("a") == 1, "and drives nothing out"
 
 
+def test_caches_drop_what_nobody_asks_for_any_more(monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_CACHE_MB", "12")
+    monkeypatch.setattr("semf_core.runs.caches.IDLE_SECONDS", 1e-9)
+    cache: Cache = Cache()
+    for key in range(5):
+        cache.get(key, lambda: np.zeros(1 << 17))  # 1 MB
+    made: list = []
+    cache.get(4, lambda: made.append(4))
+    assert not made and cached_bytes() < 5 << 19, "a sixth of the budget is kept, and that is what came last"
+    cache.get(0, lambda: made.append(0))
+    assert made == [0]
+
+
+def test_a_newer_version_takes_the_place_of_the_one_before():
+    cache: Cache = Cache()
+    before = cached_bytes()
+    made: list = []
+
+    def make(version):
+        made.append(version)
+        return np.full(1000, version)
+
+    def ask(version):
+        return cache.get("picture", lambda: make(version), version)
+
+    for version in (1, 1, 2, 3, 3):
+        assert ask(version)[0] == version
+    assert made == [1, 2, 3]
+    assert 8000 < cached_bytes() - before < 16000, "what was there before is not kept"
+
+
 def test_a_cache_that_is_gone_leaves_nothing(monkeypatch):
     cache: Cache = Cache()
     before = cached_bytes()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from semf_core.common.parameters import InvalidInput
 from semf_core.runs import recompute, restore_points
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.ids import new_id
@@ -225,6 +226,19 @@ def test_sub_steps_of_any_iteration_are_those_of_the_run(often, tmp_path):
     after, before = steps["U"].after, steps["V"].before
     assert after is not None and np.array_equal(after.astype(np.float32), session.seen[288].U)
     assert before is not None and np.array_equal(before.astype(np.float32), session.seen[287].V)
+
+
+def test_what_costs_too_much_is_not_computed_again_beside_the_pages(service, monkeypatch):
+    handle = service.start(tiny(40))
+    wait_for(lambda: service.status(handle.id).state == "finished")
+    monkeypatch.setattr("semf_core.runs.substeps.MOST_SECONDS", 0.0)
+    with pytest.raises(InvalidInput, match="takes more than 0 s to compute again"):
+        service.substeps(handle.id, 30)
+    monkeypatch.setattr(recompute, "MOST_RUN_BYTES", 1000)
+    with pytest.raises(InvalidInput, match="too large to be computed again"):
+        service.substeps(handle.id, 30)
+    unrecorded = next(k for k in range(1, 40) if k not in service.keyframes(handle.id))
+    assert service.recomputed(handle.id, unrecorded) == recompute.Recomputation()
 
 
 def test_what_takes_long_is_computed_while_others_get_their_answers(tmp_path, recomputed, monkeypatch):

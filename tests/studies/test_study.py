@@ -129,6 +129,8 @@ def test_bad_axes_are_refused_in_words(axis):
 @pytest.mark.parametrize(
     "changes",
     [
+        {"axes": [{"path": "x.².k", "values": [1]}]},
+        {"axes": [{"path": f"x.{'9' * 5000}.k", "values": [1]}]},
         {"axes": [{"path": "rank", "values": [3]}, {"name": "rank", "path": "seed", "values": [1]}]},
         {"views": [{"name": "curve", "measure": "relative_error", "x": "nothing"}]},
         {"views": [{"name": "curve", "measure": "nothing", "x": "rank"}]},
