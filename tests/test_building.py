@@ -67,6 +67,11 @@ def test_known_groups_are_preferred():
     assert of(GroupSparse, draft_set(SETS.get("group_sparse"), (17, 256), groups)).groups == groups
 
 
+def test_a_first_sparsity_is_a_quarter():
+    assert of(Sparse, draft_set(SETS.get("sparse"), (64, 16))).k == 16
+    assert of(Sparse, draft_set(SETS.get("sparse"), (3, 256))).k == 1
+
+
 def test_contradictions_are_misfits():
     assert misfit((Box(low=-2, high=-1), Nonnegative()), (6, 4)) is not None
 

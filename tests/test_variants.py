@@ -15,7 +15,7 @@ from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.model.proposals import keeps_to, presets_for, propose
 from semf_core.model.sweeps import numbers_of, sweep, with_value
 from semf_core.model.variants import differences, name_by_difference, same_model, title_of, titled, words_of_difference
-from semf_core.sets import SETS, GroupSparse, Nonnegative, Sparse
+from semf_core.sets import SETS, GroupSparse, Nonnegative, Sparse, in_rounds
 from semf_core.solvers import ADMM, DEFAULT, Limits, MultiplicativeNMF
 
 BASE = ModelSpec(Digits(), 16, (Nonnegative(), Sparse(k=16)), (Nonnegative(),), ADMM())
@@ -29,6 +29,7 @@ GROUPS = GroupSparse(groups=(tuple(range(8)), tuple(range(8, 16))))
         (replace(BASE, y=(Nonnegative(), GROUPS)), "+ k per group on Y", "k per group added on Y"),
         (replace(BASE, x=(Nonnegative(),)), "− k-sparse on X", "k-sparse removed from X"),
         (replace(BASE, x=(Sparse(k=16), Nonnegative())), "other order on X", "order of the constraints on X"),
+        (replace(BASE, x=in_rounds(BASE.x, 1)), "X: one after the other", "projections on X at once → one after the other"),
         (replace(BASE, solver=ADMM(alpha0=ADMM().alpha0 / 4)), "α₀ ÷ 4", "α₀ 0.01 → 0.0025"),
         (replace(BASE, rank=8), "rank = 8", "rank 16 → 8"),
         (replace(BASE, seed=7), "seed = 7", "seed 0 → 7"),
@@ -42,6 +43,14 @@ def test_a_variant_is_named_by_what_is_new_in_it(after, name, words):
     assert name_by_difference(BASE, after) == name
     assert words_of_difference(BASE, after) == words
     assert same_model(BASE, after) == (not differences(BASE, after))
+
+
+def test_what_is_projected_in_rounds_keeps_its_words_and_its_numbers():
+    turns = replace(BASE, x=in_rounds(BASE.x, 2))
+    assert title_of(turns) == "Handwritten digits, X ≥ 0 with 16 per column (2 rounds), Y ≥ 0"
+    sparser = with_value(turns, "x.1.k", 8)
+    assert sparser.x == in_rounds((Nonnegative(), Sparse(k=8)), 2) and name_by_difference(turns, sparser) == "k = 8"
+    assert [n.path for n in numbers_of(turns)] == [n.path for n in numbers_of(BASE)]
 
 
 def test_two_sets_of_one_kind_say_which_factor():

@@ -135,7 +135,7 @@ export class Charts {
     const colours = this.theme.colours;
     const narrow = this.form !== "wide";
     const lines = this.lines.map((l) => ({
-      type: "scatter", mode: "lines", name: narrow ? l.name.replace(/ \w+$/, "") : l.name, x: [], y: [], yaxis: axisId(l.panel), xaxis: l.panel === 1 ? "x" : "x2",
+      type: "scatter", mode: "lines", name: narrow ? l.name.replace(/,? \w+$/, "") : l.name, x: [], y: [], yaxis: axisId(l.panel), xaxis: l.panel === 1 ? "x" : "x2",
       legend: legendName(l.panel), line: { color: colours[l.colour], width: (l.width ?? 2) * (this.form === "hall" ? 1.6 : 1), dash: l.dash ?? "solid" },
       hovertemplate: `%{y:.4g}<extra>${l.name}</extra>`,
     }));

@@ -7,6 +7,7 @@ const MOVING = new Set(["queued", "running"]);
 const SPEEDS = [["1", "1 a second"], ["10", "10 a second"], ["100", "100 a second"], ["0", "full speed"]];
 const STEPS = 400; // of a slider, over six decades
 const DECADES = 6;
+const HOLD = "The penalties stay as they are; Algorithm 2, which adapts them, rests";
 
 const button = (name, glyph, title, primary) => element("button", { type: "button", class: `semf-do${primary ? " semf-primary" : ""}`, "data-do": name, "aria-label": title.split(":")[0], title }, icon(glyph));
 const group = (label, ...children) => element("span", { class: "semf-group", role: "group", "aria-label": label }, ...children);
@@ -46,7 +47,7 @@ export function penalties(data) {
     element("legend", { text: "Penalties from here on" }),
     row("alpha", "α"),
     row("beta", "β"),
-    element("div", { class: "semf-boxes" }, box("lock", "lock together", "Moving one moves the other by the same factor"), box("hold", "hold Algorithm 2", "The penalties stay as they are; Algorithm 2, which adapts them, rests")),
+    element("div", { class: "semf-boxes" }, box("lock", "lock together", "Moving one moves the other by the same factor"), box("hold", "hold Algorithm 2", HOLD)),
   );
 }
 
@@ -195,7 +196,9 @@ export class Controls {
     const fresh = this.asked && performance.now() < this.asked.until; // the answer may be from before the change
     this.now = { alpha: reply.penalties[0], beta: reply.penalties[1], ...(fresh ? this.asked : {}) };
     const hold = this.box.querySelector('[data-box="hold"]');
-    hold.disabled = !this.view.data.key || !["adaptive", "fixed"].includes(reply.rule); // an algorithm may have no such choice
+    const possible = ["adaptive", "fixed"].includes(reply.rule); // an algorithm may have no such choice
+    hold.disabled = !this.view.data.key || !possible;
+    hold.parentElement.title = possible ? HOLD : "This algorithm has rules of its own for its penalties; SeMF as printed can hold them";
     if (document.activeElement !== hold) hold.checked = reply.rule === "fixed";
     if (!this.dragged || performance.now() - this.dragged > 1000) this.draw();
   }

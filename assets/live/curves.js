@@ -88,10 +88,10 @@ export class Caption {
 // Powers of ten, at most five of them; within one decade also 2 and 5, and within less of it equal steps.
 export function decades(low, high) {
   const every = Math.max(1, Math.ceil((high - low) / 5));
-  const found = [];
-  for (let power = Math.ceil(low); power <= high; power++) {
-    if (power % every === 0) found.push([power, plainNumber(power)]);
-  }
+  const powers = [];
+  for (let power = Math.ceil(low); power <= high; power++) if (power % every === 0) powers.push(power);
+  const plain = powers.every((power) => power >= -4 && power <= 4); // one axis writes its numbers in one way
+  const found = powers.map((power) => [power, plain ? Number((10 ** power).toPrecision(1)).toLocaleString("en", { maximumFractionDigits: 4 }) : `10${raised(power)}`]);
   if (found.length > 1) return found;
   for (let power = Math.floor(low); power <= high; power++) {
     for (const digit of [1, 2, 5]) {
@@ -110,11 +110,6 @@ function evenly(low, high) {
   const found = [];
   for (let value = Math.ceil(low / step) * step; value <= high && found.length < 8; value += step) found.push([Math.log10(value), String(Number(value.toPrecision(5)))]);
   return found;
-}
-
-function plainNumber(power) {
-  if (power >= -2 && power <= 4) return Number((10 ** power).toPrecision(1)).toLocaleString("en");
-  return `10${raised(power)}`;
 }
 
 function raised(power) {

@@ -39,8 +39,9 @@ export function build(parent, data) {
   );
   const root = element("div", { class: `semf-live${compact ? " semf-compact" : ""}${data.splits ? "" : " semf-single"}`, "data-run": data.run });
   const { basis, note, map, samples } = pictures(data);
-  const left = element("div", { class: "semf-column" }, charts, samples);
-  const right = element("div", { class: "semf-column" }, basis, note, map);
+  // The samples stand in the shorter column: three panels of curves are long, one is short.
+  const left = element("div", { class: "semf-column" }, charts, data.splits ? null : samples);
+  const right = element("div", { class: "semf-column" }, basis, note, map, data.splits ? samples : null);
   const said = compact ? [] : [element("p", { class: "semf-line", "aria-live": "polite", hidden: true }), element("p", { class: "semf-message", role: "status", hidden: true })];
   const top = element("div", { class: "semf-top" }, head, scrubber(data), element("div", { class: "semf-ending", hidden: true }), ...said);
   root.append(top, element("div", { class: "semf-body" }, left, right));
@@ -52,7 +53,7 @@ export function build(parent, data) {
 // What the curves are, a press each.
 function curveWords(data) {
   const lines = data.splits ? LINES : LINES.filter((l) => l.curve === 1);
-  return element("p", { class: "semf-scale" }, "What is ", ...lines.map((l) => element("span", { "data-word": l.word, text: l.name.split(" ")[0] })), "?");
+  return element("p", { class: "semf-scale" }, "What is ", ...lines.map((l) => element("span", { "data-word": l.word, text: l.name.split(/,? /)[0] })), "?");
 }
 
 function scrubber(data) {

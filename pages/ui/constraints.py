@@ -59,9 +59,11 @@ def stacks(loaded: session.Loaded) -> bool:
     """One stack below the other; whether their constraints can be met."""
     (m, n), p = loaded.dataset.shape, session.spec().rank
     factors = Factor("X", (m, p), loaded), Factor("Y", (p, n), loaded)
-    wrong = [stack(factor) for factor in factors]
+    above = st.container()  # filled after the switches below it: whether a projection is exact depends on them
     for factor in factors:
         _order(factor)
+    with above:
+        wrong = [stack(factor) for factor in factors]
     for factor, problem in zip(factors, wrong, strict=True):
         if problem is None and factor.sets:
             _projection(factor)
@@ -211,7 +213,7 @@ def _order(factor: Factor) -> None:
     key = f"rounds.{factor.name}.{session.stamp()}"
     params.keep(f"{key}.on", factor.rounds > 0)
     rounds = 0
-    if st.toggle(f"Project onto {factor.name}’s constraints one after the other", key=f"{key}.on", help=ORDER_HELP):
+    if st.toggle(f"{factor.name}: one projection after the other", key=f"{key}.on", help=ORDER_HELP):
         rounds = params.value_widget(replace(ROUNDS, low=1), factor.rounds or 1, key)
     if rounds != factor.rounds:
         factor.replace(factor.sets, rounds)

@@ -34,7 +34,7 @@ def draw(shown: Bench) -> bool:
         _read_only(shown)
         return False
     loaded = _data(shown)
-    proposing.say()
+    proposal = st.container()  # filled when the fields below have had their say
     _say_flash()
     if loaded is None:
         return False
@@ -52,6 +52,8 @@ def draw(shown: Bench) -> bool:
     options()
     proposing.presets(shown)
     as_text()
+    with proposal:
+        proposing.say()
     return ready
 
 

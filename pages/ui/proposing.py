@@ -10,12 +10,12 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import DatasetSource
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.model.proposals import keeps_to, presets_for, propose
-from semf_core.model.variants import titled
+from semf_core.model.variants import same_model, titled
 from semf_core.runs.uploads import Upload
 from semf_core.service import get_service
 
-WHY, KEPT = "semf_proposal", "semf_own_model"
-"""The reason for the model on show, for which data; and the model from before."""
+WHY, KEPT, PILLS = "semf_proposal", "semf_own_model", "proposal-preset"
+"""The model that was proposed and why; the model from before; the choice of a preset instead."""
 MOST = 4
 
 
@@ -26,15 +26,15 @@ def model_for(source: DatasetSource) -> ModelSpec:
         return titled(keeps_to(before, source))
     known = get_service().datasets.describe(source)
     proposal = propose(source, session.load(source).dataset, known.facts, known.spectrum)
-    st.session_state[WHY] = (source, proposal.why)
+    st.session_state[WHY] = (proposal.spec, proposal.why)
     st.session_state[KEPT] = before
     return proposal.spec
 
 
 def say() -> None:
-    """Why the model is this one, as long as its data is on show."""
-    source, why = st.session_state.get(WHY, (None, ""))
-    if source is None or source != session.source():
+    """Why the model is this one, as long as it is: of a changed model the sentence would not be true."""
+    proposed, why = st.session_state.get(WHY, (None, ""))
+    if proposed is None or not same_model(proposed, session.spec()):
         return
     params.note(why)
     kept = st.session_state.get(KEPT)
@@ -43,12 +43,23 @@ def say() -> None:
             st.button("Keep my model", icon=":material/undo:", key="proposal-keep", on_click=_keep,
                       help="Rank, constraints and options from before, on this data.")  # fmt: skip
         st.button("Good", icon=":material/check:", key="proposal-good", type="tertiary", on_click=_forget)
-    names = presets_for(source)[:MOST]
+    names = presets_for(session.source())[:MOST]
     if names:
-        chosen = st.pills("Presets for this data", names, format_func=lambda n: preset(n).title, key="proposal-preset")
-        if chosen:
-            _forget()
-            session.set_spec(preset(chosen))
+        st.pills("Presets for this data", names, format_func=_short_title, key=PILLS, on_change=_take_pill)
+
+
+def _short_title(name: str) -> str:
+    """Without the name of the data, which stands above: "Digits: strokes" is "Strokes" there."""
+    title = preset(name).title
+    short = title.partition(": ")[2] or title
+    return short[:1].upper() + short[1:]
+
+
+def _take_pill() -> None:
+    name = st.session_state.pop(PILLS, None)
+    if name is not None:
+        _forget()
+        session.set_spec(preset(name))
 
 
 def _keep() -> None:

@@ -131,6 +131,8 @@ def line(strip: Strip) -> str:
     except InvalidInput:
         return ""
     changed = words_of_difference(before.spec, now.spec)
+    if type(before.spec.dataset) is not type(now.spec.dataset):  # an error on other data is neither better nor worse
+        return changed
     effects = [f"{word} {a} → {b}" for word, a, b in _effects(before, now)]
     return f"{changed or 'the same model'}: {', '.join(effects)}" if effects else changed
 

@@ -231,7 +231,11 @@ def _rows(tile: tuple[int, ...], count: int, groups: Groups | None) -> list[list
     """Which columns stand in which row: the groups, or rows that make the whole about 4 : 3."""
     if groups is not None and sorted(k for g in groups for k in g) == list(range(count)):
         return [list(g) for g in groups]
-    across = min(count, max(1, math.ceil(math.sqrt(count * 4 / 3 * (tile[0] + 1) / (tile[1] + 1)))))
+    wanted = math.sqrt(count * 4 / 3 * (tile[0] + 1) / (tile[1] + 1))
+    about = min(count, max(1, math.ceil(wanted)))
+    # One less in a row where that leaves fewer places empty: 16 tiles are 4 × 4, not 5 + 5 + 5 + 1.
+    fewer = about > 1 and about - 1 >= 0.8 * wanted and -count % (about - 1) < -count % about
+    across = about - fewer
     return [list(range(first, min(first + across, count))) for first in range(0, count, across)]
 
 

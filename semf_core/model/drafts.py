@@ -56,6 +56,8 @@ def _candidates(cls: type[StructureSet], shape: Shape, known: Groups | None) -> 
     if shaped:
         for length, choice in ((n, c) for n in (shape[0], shape[1]) for c in (known, None)):
             yield example | {p.name: _shaped_value(p, shape, length, choice, example) for p in shaped}
+    elif "k" in example:  # nonzeros of a column: the example's two would wipe a picture out
+        yield example | {"k": max(1, shape[0] // 4)}
     yield example
     for p in params_of(cls):
         if p.kind == "choice":

@@ -11,6 +11,7 @@ from semf_core.common.spelling import label
 from semf_core.datasets import Dataset
 from semf_core.factorization.problem import MAX_RANK
 from semf_core.model import ModelSpec
+from semf_core.sets import in_rounds, without_rounds
 
 COUNT = 6
 FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 2.0, 4.0, 8.0, 16.0)
@@ -37,7 +38,7 @@ def numbers_of(spec: ModelSpec) -> list[Number]:
     """Every number of a model that can be varied, the constraints' own first."""
     found: list[Number] = []
     for factor in ("x", "y") if spec.solver.takes_sets else ():
-        for i, s in enumerate(getattr(spec, factor)):
+        for i, s in enumerate(without_rounds(getattr(spec, factor))[0]):
             found += _numbers(f"{factor}.{i}", s, f" of {s.title} on {factor.upper()}")
     found.append(Number("rank", RANK, spec.rank, "Rank p"))
     found += _numbers("solver", spec.solver, "")
@@ -59,10 +60,10 @@ def with_value(spec: ModelSpec, path: str, value: float) -> ModelSpec:
     if not rest:
         return replace(spec, **{root: int(value)})  # type: ignore[arg-type]
     if root in ("x", "y"):
-        sets = list(getattr(spec, root))
-        index = int(rest[0])
+        members, rounds = without_rounds(getattr(spec, root))
+        sets, index = list(members), int(rest[0])
         sets[index] = _changed(sets[index], rest[1], value)
-        return replace(spec, **{root: tuple(sets)})  # type: ignore[arg-type]
+        return replace(spec, **{root: in_rounds(sets, rounds)})  # type: ignore[arg-type]
     return replace(spec, **{root: _changed(getattr(spec, root), rest[0], value)})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from semf_core.common.parameters import Param, Parametrized, params_of
 from semf_core.common.spelling import FIRST, counted, label, spell
 from semf_core.model import ModelSpec, preset, preset_names
-from semf_core.sets import StructureSet
+from semf_core.sets import StructureSet, without_rounds
 
 SHORT = {
     "nonnegative": "≥ 0",
@@ -92,7 +92,10 @@ def _data(before: ModelSpec, after: ModelSpec) -> Iterator[Change]:
 def _sets(factor: str, before: ModelSpec, after: ModelSpec) -> Iterator[Change]:
     """Sets are matched by their kind, in order; what is left over was added or removed."""
     symbol = factor.upper()
-    old, new = list(getattr(before, factor)), list(getattr(after, factor))
+    (was, turns), (now, new_turns) = (without_rounds(getattr(spec, factor)) for spec in (before, after))
+    if turns != new_turns:
+        yield _rounds(symbol, turns, new_turns)
+    old, new = list(was), list(now)
     if old == new:
         return
     quiet = True
@@ -113,8 +116,18 @@ def _sets(factor: str, before: ModelSpec, after: ModelSpec) -> Iterator[Change]:
         yield Change(f"other order on {symbol}", f"order of the constraints on {symbol}")
 
 
+def _rounds(symbol: str, before: int, after: int) -> Change:
+    """Onto the constraints one after the other, in so many rounds, or at once (0)."""
+    old, new = (_turns(rounds) for rounds in (before, after))
+    return Change(f"{symbol}: {new}", f"projections on {symbol} {old} → {new}", f"rounds of {symbol}")
+
+
+def _turns(rounds: int) -> str:
+    return ("at once", "one after the other")[rounds] if rounds < 2 else f"{rounds} rounds"
+
+
 def _is_on_both(spec: ModelSpec, s: StructureSet) -> bool:
-    return sum(other.name == s.name for other in (*spec.x, *spec.y)) > 1
+    return sum(other.name == s.name for sets in (spec.x, spec.y) for other in without_rounds(sets)[0]) > 1
 
 
 def _values(before: Parametrized, after: Parametrized, where: str = "") -> list[Change]:
@@ -197,10 +210,12 @@ def imposed(spec: ModelSpec) -> str:
 
 
 def _factor_words(sets: Sequence[StructureSet]) -> str:
-    words = [_set_words(s) for s in sets]
+    members, rounds = without_rounds(sets)
+    words = [_set_words(s) for s in members]
     sign = "≥ 0" if "≥ 0" in words else ""
     rest = ", ".join(w for w in words if w != "≥ 0")
-    return f"{sign} with {rest}".strip() if rest else sign
+    turns = f" ({_turns(rounds)})" if rounds else ""
+    return (f"{sign} with {rest}".strip() if rest else sign) + turns
 
 
 def _set_words(s: StructureSet) -> str:

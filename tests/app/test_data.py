@@ -117,8 +117,8 @@ def test_other_data_gets_a_model_of_its_own(home):
     page.button(key="data.use").click().run()
     model = home.started(page)
     assert model.dataset == Digits() and model.x == model.y == (Nonnegative(),) and model.limits == Limits(max_iter=1000)
-    source, why = page.session_state[proposing.WHY]
-    assert source == Digits() and "nonnegative" in why and f"rank {model.rank}" in why
+    proposed, why = page.session_state[proposing.WHY]
+    assert proposed.dataset == Digits() and "nonnegative" in why and f"rank {model.rank}" in why
     assert page.session_state[proposing.KEPT] == preset(preset_names()[0])
 
 

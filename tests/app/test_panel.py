@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.ui import panel
+from pages.ui import panel, proposing
 from semf_core.datasets import Dataset, SparseCodes
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.model.codegen import python_code
@@ -79,6 +79,15 @@ def test_a_rank_above_the_datas_size_is_remarked_on():
     assert any("than the data has rows (6)" in m.value for m in page.markdown)
 
 
+def test_a_proposal_is_explained_as_long_as_the_model_is_the_proposed_one():
+    page = open_panel(small())
+    page.session_state[proposing.WHY] = (small(), "Proposed for this data: rank 4.")
+    page.run()
+    for rank, explained in ((4, True), (3, False), (4, True)):
+        page.number_input(key="spec0.rank").set_value(rank).run()
+        assert any("Proposed" in m.value for m in page.markdown) is explained
+
+
 def test_scope_is_edited_like_everything_else():
     page = open_panel(small(x=(Sparse(k=2),)))
     (key,) = block_keys(page, "X")
@@ -86,11 +95,18 @@ def test_scope_is_edited_like_everything_else():
     assert spec_of(page).x == (Sparse(k=3, axis="row", columns=(0, 2)),)
 
 
+def badges(page) -> list[str]:
+    """Of X and of Y: how they are projected onto."""
+    return [re.findall(r": (\w+) projection", m.value)[0] for m in page.markdown if "projection]" in m.value]
+
+
 def test_projections_one_after_the_other_are_chosen_and_taken_back():
     page = open_panel(small(x=(Sparse(k=2), Nonnegative())))
     plain = spec_of(page)
-    toggle = next(t for t in page.toggle if t.label.startswith("Project onto X"))
+    toggle = next(t for t in page.toggle if t.label == "X: one projection after the other")
+    assert badges(page)[0] == "exact"
     toggle.set_value(True).run()
+    assert badges(page)[0] == "approximate", "said at once"
     assert spec_of(page).x == in_rounds(plain.x, 1) and not errors(page)
     page.number_input(key=present(toggle.key).removesuffix(".on")).set_value(3).run()
     assert spec_of(page).x == in_rounds(plain.x, 3)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from pages.ui.places import PAGES
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, SparseCodes, Swimmer
 from semf_core.model import ModelSpec, preset
+from semf_core.runs.strips import Strip
 from semf_core.sets import Nonnegative, Sparse
 from semf_core.solvers import ADMM, Limits
 from tests.app.runs import step, wait_for
@@ -252,6 +255,10 @@ def test_the_strip_is_sent_once_and_says_what_a_change_did(service):
     assert [card["name"] for card in reply["cards"]][1] == "k = 2" and reply["current"] == status.id and reply["undo"]
     assert all(card["thumb"].startswith("data:image/png") and card["error"] for card in reply["cards"])
     assert reply["line"].startswith("k 3 → 2: error ") and "nonzeros of U 45.8 % → 33.3 %" in reply["line"]
+    other = service.start(ModelSpec(Swimmer(), 2, limits=Limits(max_iter=2)))
+    wait_for(service, other.id, "finished")
+    switched = cast(Strip, SimpleNamespace(before=status.id, current=other.id))
+    assert strip_feed.line(switched).endswith("→ Swimmer"), "errors on two data sets are not compared"
     again = strip_feed.answer(strip.id, [card["token"] for card in reply["cards"]], "light")
     assert all(set(card) == {"run", "token"} for card in again["cards"]) and not again["moving"]
     drawn = strip_feed.before(status.id, strip.before, "U", "light")

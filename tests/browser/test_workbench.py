@@ -24,6 +24,13 @@ SIDE_BY_SIDE = """() => {
     return basis && chart && Math.max(basis.bottom, chart.bottom) <= fold && chart.right <= basis.left
         && Math.min(basis.width, chart.width) > 150;
 }"""
+TICKS = """async () => {
+    const { module } = document.querySelector('.semf-live').view.data;
+    const { decades } = await import(new URL('curves.js', new URL(module, location.origin)).href);
+    return [[-4.5, 2.5], [-6.5, 2.5]].map((range) => decades(...range).map(([, label]) => label));
+}"""
+"""The numbers of an axis, in one way of writing for the whole of it."""
+LEGEND = "document.querySelector('.semf-plot .legend .legendtext')?.textContent ?? ''"
 GHOSTS = "document.querySelector('.semf-plot').data.filter(t => t.name === 'before' && t.x.length).length"
 DIGITS = ModelSpec(Digits(), 12, (Nonnegative(), Sparse(k=16)), (Nonnegative(),), ADMM(), Limits(max_iter=60, tol=0))
 
@@ -244,9 +251,11 @@ SIZES = {"full HD": (1920, 1080), "the same at 150 %": (1280, 720), "a laptop": 
 def test_basis_and_residual_are_side_by_side_above_the_fold(server, visit):
     _, page = work_on(server, visit, replace(preset("swimmer-groups"), limits=Limits(max_iter=5)))
     page.wait_for_selector(".semf-tile")
+    assert page.evaluate(TICKS) == [["0.0001", "0.01", "1", "100"], ["10⁻⁶", "10⁻⁴", "10⁻²", "10⁰", "10²"]]
     for width, height in SIZES.values():
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(SIDE_BY_SIDE)
+        assert not page.evaluate(LEGEND).strip().endswith(","), "a shortened name has no comma left"
         if (width, height) == SIZES["a laptop"]:
             for factor in "XY":
                 first = page.locator(f'[data-testid="stSidebar"] [class*="st-key-block_{factor}_"]').first.bounding_box()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 from types import SimpleNamespace
 from urllib.error import URLError
 
@@ -136,6 +138,17 @@ def test_digits_and_faces():
     both = Faces(others=True).load()
     assert both.shape == (625, 200) and list(both.labels[[0, 99, 100, 199]]) == ["face", "face", "other", "other"]
     np.testing.assert_array_equal(both.data[:, :100], faces.data)
+
+
+def test_the_digits_are_those_of_scikit_learn_without_its_import():
+    from sklearn.datasets import load_digits
+
+    theirs, ours = load_digits(), Digits().load()
+    np.testing.assert_array_equal(ours.data, theirs.data.T / 16)
+    np.testing.assert_array_equal(ours.labels, theirs.target)
+    # A fresh worker would spend half a second on it before its first iteration.
+    code = "import sys; from semf_core.datasets import Digits; Digits().load(); sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("image", IMAGES)
