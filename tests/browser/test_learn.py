@@ -162,7 +162,8 @@ def test_a_sketch_and_two_stages_are_followed(server, visit):
     assert student.locator(".semf-side .semf-tile").count() == 34
 
 
-SMALL_IN_LESSON = """() => [...document.querySelectorAll('.st-key-lesson-words :is(p, kbd, .stMarkdownBadge, .katex-html), .semf-drawn text,'
+SMALL_IN_LESSON = """() => [...document.querySelectorAll('.semf-drawn text,'
+    + ' .st-key-lesson-words :is(p, kbd, .stMarkdownBadge, .katex-html),'
     + ' .st-key-lesson-picture :is(p, td, th, .stMarkdownBadge, .katex-html)')]
     .filter(e => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 1)
     .filter(e => parseFloat(getComputedStyle(e).fontSize) < 24).map(e => e.textContent.slice(0, 40))"""

@@ -157,8 +157,9 @@ def returns_and_resumes(server, page, lesson):
 def test_a_lesson_is_played_from_start_to_end(server, page, lesson):
     phone = bool(LESSONS.index(lesson) % 2)
     page.emulate_media(color_scheme="dark" if phone else "light")
-    page.set_viewport_size(PHONE if phone else LARGE)
+    page.set_viewport_size(LARGE)
     begin(server, page, lesson)
+    page.set_viewport_size(PHONE if phone else LARGE)
     for position, stage in enumerate(lesson.stages):
         last = position + 1 == len(lesson.stages)
         heading(page, stage).wait_for()
