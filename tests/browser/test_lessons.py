@@ -64,14 +64,13 @@ def until(seen, act):
 
 def begin(server, page, lesson):
     """The first by its address; the others from the list, so that nothing is loaded anew. What is tried again is loaded."""
-    named = page.locator(f".st-key-lesson-{lesson.name} button")
     if not page.begun or lesson.name in page.begun:
         page.goto(f"{server.url}/learn?lesson={lesson.name}")
     else:
-        press(page.get_by_role("link", name="Learn", exact=True).first)
-        named.or_(page.locator(".st-key-learn-all button")).first.wait_for()
-        until(named, lambda: press(page.locator(".st-key-learn-all button")) if not named.is_visible() else None)
-        until(heading(page, lesson.stages[0]), lambda: press(named) if named.is_visible() else None)
+        on_learn = "/learn?" in page.url
+        press(page.locator(".st-key-learn-all button") if on_learn else page.get_by_role("link", name="Learn", exact=True).first)
+        card = page.locator(f".st-key-lesson-{lesson.name} button").first
+        until(heading(page, lesson.stages[0]), lambda: press(card))
     page.begun.add(lesson.name)
 
 
