@@ -29,6 +29,16 @@ def test_groups_are_rows_of_the_montage():
     assert tops[0] == tops[2] < tops[3] == tops[5] < tops[6]
 
 
+@pytest.mark.parametrize(
+    ("count", "shape", "across", "down"),
+    [(8, (4, 4), 3, 3), (13, (4, 4), 4, 4), (17, (4, 4), 5, 4), (32, (4, 4), 6, 6), (6, (9, 1), 6, 1)],
+)
+def test_tiles_are_as_large_as_a_square_lets_them_be(count, shape, across, down):
+    """A hall sees 8 or 13 components on 60 % of the height only if they are not laid out in a wide band."""
+    picture = pictures.basis(np.eye(shape[0] * shape[1], count), shape)
+    assert (picture.width, picture.height) == (across * (shape[1] + 1) + 1, down * (shape[0] + 1) + 1)
+
+
 def test_a_ghost_of_five_per_cent_can_be_seen():
     U = np.zeros((16, 1))
     U[0], U[1] = 1.0, 0.05

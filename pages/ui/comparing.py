@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.ui import params, session
+from pages.ui import glossary, params, session
 from pages.ui.compare_feed import reader
 from pages.ui.live import address
 from semf_core.common.parameters import InvalidInput
@@ -229,6 +229,7 @@ def table(run_ids: Sequence[str]) -> None:
         alt=f"Scores of {len(rows)} compared runs",
         placeholder="–",
     )
+    glossary.meanings(c.name for c in columns)
 
 
 # -- files -------------------------------------------------------------------------------------

@@ -71,8 +71,13 @@ def _plane(state: State) -> Drawn:
     chart.add_scatter(x=both[:, 0], y=both[:, 1], mode="lines+markers", line={"color": ORANGE, "width": 3}, marker={"size": 11},
                       name="your point")  # fmt: skip
     distance = float(np.linalg.norm(point - nearest))
-    words = f"({x:g}, {y:g}) is projected to ({nearest[0]:.3g}, {nearest[1]:.3g}), at a distance of {distance:.3g}"
+    words = f"({x:g}, {y:g}) is projected to ({_listed(nearest)}), at a distance of {distance:.3g}"
     return Drawn(chart, words, sets)
+
+
+def _listed(entries: np.ndarray) -> str:
+    """To three decimals: what projections in turn leave of a zero is one, not 8.85e-11."""
+    return ", ".join(f"{round(float(entry), 3) + 0.0:g}" for entry in entries)
 
 
 def _vector(state: State) -> Drawn:
@@ -89,9 +94,8 @@ def _vector(state: State) -> Drawn:
     best = figures.NEAREST[name](given) if name in figures.NEAREST else None
     if best is not None:
         chart.add_bar(x=entries, y=best, name="the nearest of all", marker_color=GREEN)
-    said = ", ".join(f"{v:.3g}" for v in nearest)
     more = "" if best is None else f"; the nearest member is at {np.linalg.norm(given - best):.3g}"
-    words = f"The projection is ({said}), at a distance of {np.linalg.norm(given - nearest):.3g}{more}"
+    words = f"The projection is ({_listed(nearest)}), at a distance of {np.linalg.norm(given - nearest):.3g}{more}"
     return Drawn(chart, words, sets)
 
 

@@ -11,6 +11,25 @@ from pages.ui.places import link
 from semf_core.glossary import Word, glossary, word
 from semf_core.lessons import lessons
 
+MEASURED = {
+    "bound": "floor",
+    "error": "relative_error",
+    "groups": "groups_right",
+    "groups_correct": "groups_right",
+    "held_out_error": "held_out",
+    "kicks": "kick",
+    "parts": "parts_found",
+    "recovered_atoms": "atom",
+    "recovered_share": "atom",
+    "residual": "residual_uv",
+    "snr_db": "snr",
+    "snr_xy_db": "snr",
+    "sparseness_v": "sparseness",
+    "starts": "restart",
+    "violation": "feasible",
+}
+"""The word that explains a column or a measure of another name."""
+
 
 def help_on(name: str) -> str:
     """The tooltip of a word."""
@@ -25,6 +44,16 @@ def words(names: Iterable[str]) -> None:
     with st.container(horizontal=True, gap="small", key="lesson-glossary"):
         for one in known:
             with st.popover(one.sign, help=one.short, key=f"word-{one.name}"):
+                explain(one)
+
+
+def meanings(names: Iterable[str]) -> None:
+    """One button for the columns of a table or the measures of a study: it opens what each of them means."""
+    wanted = dict.fromkeys(MEASURED.get(name, name) for name in names)
+    known = [glossary()[name] for name in wanted if name in glossary()]
+    if known:
+        with st.popover("What these mean", icon=":material/menu_book:", key="word-meanings"):
+            for one in known:
                 explain(one)
 
 

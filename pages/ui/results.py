@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.ui import benches, components, flash, iteration_steps, links, memory, querying, restoring, saving, session, tasks
 from pages.ui.benches import Bench
-from pages.ui.glossary import help_on
+from pages.ui.glossary import help_on, meanings
 from pages.ui.live import bench_view
 from pages.ui.params import note, plain, sentence
 from pages.ui.places import go, link
@@ -162,3 +162,4 @@ def certificate(status: RunStatus) -> None:
             st.table(rows, border="horizontal")
         feasible = result.certificate.feasible
         note("U and V satisfy every constraint." if feasible else "A constraint is violated by more than rounding.")
+        meanings(("relative_error", "snr", "iterations", "seconds", "feasible"))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.ui import links, presets, session, study_figures
+from pages.ui import glossary, links, presets, session, study_figures
 from pages.ui.benches import command
 from pages.ui.charts import chart
 from pages.ui.flash import say_flash
@@ -134,6 +134,7 @@ def controls(study_id: str) -> None:
                 st.button(label, icon=f":material/{icon}:", disabled=not enabled, on_click=command, args=(action, study_id, key))
         with st.popover("Share", icon=":material/share:"):
             share(study_id, key)
+        glossary.meanings(measure.name for measure in studies.study(study_id).measures)
 
 
 def share(study_id: str, key: str | None) -> None:

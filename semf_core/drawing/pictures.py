@@ -228,14 +228,11 @@ def _smaller(image: Array, size: tuple[int, int]) -> Array:
 
 
 def _rows(tile: tuple[int, ...], count: int, groups: Groups | None) -> list[list[int]]:
-    """Which columns stand in which row: the groups, or rows that make the whole about 4 : 3."""
+    """Which columns stand in which row: the groups, or as many in a row as make the tiles largest on a square."""
     if groups is not None and sorted(k for g in groups for k in g) == list(range(count)):
         return [list(g) for g in groups]
-    wanted = math.sqrt(count * 4 / 3 * (tile[0] + 1) / (tile[1] + 1))
-    about = min(count, max(1, math.ceil(wanted)))
-    # One less in a row where that leaves fewer places empty: 16 tiles are 4 × 4, not 5 + 5 + 5 + 1.
-    fewer = about > 1 and about - 1 >= 0.8 * wanted and -count % (about - 1) < -count % about
-    across = about - fewer
+    height, width = tile[0] + 1, tile[1] + 1
+    across = max(range(1, count + 1), key=lambda n: (-max(n * width, math.ceil(count / n) * height), n))
     return [list(range(first, min(first + across, count))) for first in range(0, count, across)]
 
 

@@ -381,7 +381,7 @@ def _highlight(field: tuple[int, str] | None, model: ModelSpec | None, lines: _L
     components: list[int] = []
     iterations, factor = None, "U"
     for piece in value.split(","):
-        kind, *rest = piece.split()
+        kind, *rest = piece.split() or [""]
         span = re.fullmatch(r"(\d+)-(\d+)", rest[0]) if rest else None
         if kind in ("x", "y") and len(rest) == 1:
             if model is None or rest[0] not in [s.name for s in getattr(model, kind)]:

@@ -86,7 +86,7 @@ def substeps(folder: RunFolder, dataset: Dataset, iteration: int) -> list[Subste
     inner = getattr(run.solver, "inner", 0)
     if inner:
         words = f"{inner} conjugate gradient step{'s' if inner > 1 else ''} towards the solution of these equations"
-        steps[:2] = [replace(step, words=words) for step in steps[:2]]
+        steps[:2] = [replace(step, words=words, filled=None) for step in steps[:2]]
     return [*steps, _decision(run, before, after)]
 
 
@@ -111,9 +111,9 @@ def _splitting(b: _Now, a: _Now, gamma: float) -> list[Substep]:
     up_x, up_y = gamma * alpha, gamma * beta
     return [
         Substep("X", rf"X_+ = (MY^\top + {A}\,U - \Lambda)(YY^\top + {A}\,I)^{{-1}} \tag{{8a}}",
-                "least squares with the pull of U", b.X, a.X),
+                "least squares with the pull of U", b.X, a.X, filled=_solved_x(b, a, alpha)),
         Substep("Y", rf"Y_+ = (X_+^\top X_+ + {B}\,I)^{{-1}}(X_+^\top M + {B}\,V - \Pi) \tag{{8b}}",
-                "the same for Y, with the new X", b.Y, a.Y),
+                "the same for Y, with the new X", b.Y, a.Y, filled=_solved_y(b, a, beta)),
         Substep("U", rf"U_+ = \mathcal{{P}}_{{\mathcal{{X}}}}(X_+ + \Lambda/{A}) \tag{{7c}}",
                 "the nearest point of 𝒳", b.U, a.U, filled=_projected("u", a.X, b.Lam, alpha, a.U)),
         Substep("V", rf"V_+ = \mathcal{{P}}_{{\mathcal{{Y}}}}(Y_+ + \Pi/{B}) \tag{{7d}}",
@@ -123,6 +123,38 @@ def _splitting(b: _Now, a: _Now, gamma: float) -> list[Substep]:
         Substep("Pi", rf"\Pi_+ = \Pi + {number(up_y)}\,(Y_+ - V_+) \tag{{7f}}",
                 "the gap is remembered", b.Pi, a.Pi, filled=_grown(r"\pi", b.Pi, up_y, (a.Y, a.V), a.Pi)),
     ]  # fmt: skip
+
+
+def _solved_x(b: _Now, a: _Now, alpha: float) -> Callable[[int, int], str]:
+    """An entry of the right side of (8a): the data, the pull of U and the multiplier; and what X becomes by it."""
+
+    def filled(i: int, j: int) -> str:
+        right = float(a.X[i] @ (b.Y @ b.Y[j]) + alpha * a.X[i, j])  # X₊(YYᵀ + αI), which is that side
+        return _right_side((r"MY^\top", "x"), (i, j), right, alpha, (b.U, b.Lam, a.X))
+
+    return filled
+
+
+def _solved_y(b: _Now, a: _Now, beta: float) -> Callable[[int, int], str]:
+    """The same for (8b)."""
+
+    def filled(i: int, j: int) -> str:
+        right = float(a.X[:, i] @ (a.X @ a.Y[:, j]) + beta * a.Y[i, j])
+        return _right_side((r"X_+^\top M", "y"), (i, j), right, beta, (b.V, b.Pi, a.Y))
+
+    return filled
+
+
+def _right_side(
+    signs: tuple[str, str], place: tuple[int, int], right: float, penalty: float, matrices: tuple[Array, Array, Array]
+) -> str:
+    """The product with the data is what is left of the right side without the pull of the copy and the multiplier."""
+    (product, entry), (i, j) = signs, place
+    copy, multiplier, new = (float(A[i, j]) for A in matrices)
+    data = number(right - penalty * copy + multiplier)
+    sums = rf"{data} + {number(penalty)} \cdot {_signed(copy)} - {_signed(multiplier)} = {number(right)}"
+    at = f"{i + 1},{j + 1}"
+    return rf"({product})_{{{at}}} + \ldots = {sums} \;\longrightarrow\; {entry}_{{{at}}} = {number(new)}"
 
 
 def _projected(sign: str, free: Array, multiplier: Array, penalty: float, result: Array) -> Callable[[int, int], str]:

@@ -7,6 +7,7 @@ import pytest
 
 from pages.ui import compare_feed, comparing, session
 from semf_core.datasets import Dataset, SparseCodes
+from semf_core.glossary import word
 from semf_core.model import ModelSpec
 from semf_core.sets import Sparse
 from semf_core.solvers import Limits
@@ -50,6 +51,7 @@ def test_algorithms_are_started_on_the_current_data_and_scored(service):
     table = page.dataframe[0].value
     assert list(table["Algorithm"]) == ["K-SVD", "SeMF"] and (table["Error"] < 1).all()
     assert page.query_params["pin"] == ",".join(pinned(page))
+    assert any(word("relative_error").more in m.value for m in page.markdown), "a column is explained on a press"
 
 
 def test_links_pin_and_what_is_pinned_can_be_taken_out(service):

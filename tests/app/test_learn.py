@@ -137,6 +137,10 @@ def test_one_iteration_is_what_its_formulas_say(tmp_path):
     assert np.allclose(X, wanted, atol=1e-6)
     wanted = np.linalg.solve(X.T @ X + beta * np.eye(p), X.T @ M + beta * V0 - Pi0)
     assert np.allclose(Y, wanted, atol=1e-6)
+    for name, product in (("X", M @ Y0.T), ("Y", X.T @ M)):
+        said = present(steps[name].filled)(3, 2)
+        told = said.partition("ldots = ")[2].partition(" +")[0].replace(r"\cdot 10^{", "e").replace("}", "")
+        assert float(told) == pytest.approx(product[3, 2], rel=1e-3, abs=1e-5), said
     assert np.allclose(Lam, Lam0 + alpha * (X - U), atol=1e-4)
     assert np.allclose(Pi, Pi0 + beta * (Y - V), atol=1e-6)
     decided = substeps(folder, recorded.dataset, 15)[-1]

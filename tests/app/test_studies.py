@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui import session, study_figures, studying
 from pages.ui.study_building import algorithms_axis, own_study, path_words, paths_of
 from pages.ui.study_views import CLICKED, clicked_cell
+from semf_core.glossary import word
 from semf_core.model import ModelSpec, preset
 from semf_core.runs.ids import key_hash
 from semf_core.sets import Sparse
@@ -67,6 +68,7 @@ def test_studies_of_ones_own_are_found_again(service):
     assert [b.key for b in page.button] == [f"own-{mine.id}"]
     page.button(key=f"own-{mine.id}").click().run()
     assert page.title[0].value == "Small study"
+    assert all(word(name).more in texts(page) for name in ("relative_error", "seconds")), "each measure on a press"
 
 
 def test_a_study_file_is_opened_beside_what_was_computed_here(service):

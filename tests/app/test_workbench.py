@@ -15,6 +15,7 @@ from pages.ui import benches, memory, panel, session, strip_feed, trying
 from pages.ui.places import PAGES
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, SparseCodes, Swimmer
+from semf_core.glossary import word
 from semf_core.model import ModelSpec, preset
 from semf_core.runs.strips import Strip
 from semf_core.sets import Nonnegative, Sparse
@@ -174,7 +175,7 @@ def test_a_finished_run_shows_its_certificate(service):
     wait_for(service, handle.id, "finished")
     page = open_bench(handle=handle)
     assert any(m.label.startswith("Relative error") for m in page.metric)
-    assert page.table
+    assert page.table and any(word("relative_error").more in m.value for m in page.markdown), "a number is explained on a press"
 
 
 def test_components_are_shown_by_name_and_keep_the_names_that_are_typed(service):

@@ -27,6 +27,9 @@ def test_presenting_words_and_steps(server, visit):
     page.keyboard.press("PageDown")
     heading(page, "Equal nonzeros")
     assert page.locator("body.semf-presenting").count() == 1, "it stays from stage to stage"
+    page.keyboard.press("1")
+    page.locator(".st-key-lesson-question .stMarkdownBadge").wait_for()
+    assert page.evaluate(SMALL_IN_LESSON) == []
     page.keyboard.press("PageUp")
     heading(page, "Sparse NMF")
     page.keyboard.press("Escape")
@@ -159,7 +162,8 @@ def test_a_sketch_and_two_stages_are_followed(server, visit):
     assert student.locator(".semf-side .semf-tile").count() == 34
 
 
-SMALL_IN_LESSON = """() => [...document.querySelectorAll('.st-key-lesson-words :is(p, .katex-html), .semf-drawn text,'
+SMALL_IN_LESSON = """() => [...document.querySelectorAll('.semf-drawn text,'
+    + ' .st-key-lesson-words :is(p, kbd, .stMarkdownBadge, .katex-html),'
     + ' .st-key-lesson-picture :is(p, td, th, .stMarkdownBadge, .katex-html)')]
     .filter(e => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 1)
     .filter(e => parseFloat(getComputedStyle(e).fontSize) < 24).map(e => e.textContent.slice(0, 40))"""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pages.ui.figure_charts import drawn
 from semf_core.lessons.figures import (
     ACROSS,
     CENTRE,
+    FIRST,
     PLANE,
     STARTS,
     UP,
+    VECTOR,
     in_plane,
     projected,
     sparseness_radius,
@@ -54,3 +57,10 @@ def test_tangent_steps_are_sparse_enough_and_never_worse(s, start):
 def test_the_disc_reaches_the_sides_where_the_lesson_says():
     inner = np.linalg.norm(in_plane(np.array([0.5, 0.5, 0.0])))
     assert sparseness_radius(0.43) < inner < sparseness_radius(0.44)
+
+
+def test_what_is_left_of_a_zero_is_said_to_be_one():
+    """Projections in turn end near their limit, within 1e-10 of it."""
+    for name in VECTOR:
+        said = drawn("vector", (name, *FIRST)).words
+        assert "e-" not in said and "-0," not in said, said

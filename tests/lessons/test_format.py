@@ -41,6 +41,7 @@ MISTAKES = [
     ("model: swimmer-sparse", "model: previous", 8, "no previous stage"),
     ("highlight: y sparse", "highlight: y unit_norm", 9, "does not have on Y"),
     ("highlight: y sparse", "highlight: components 18", 9, "up to the rank"),
+    ("highlight: y sparse", "highlight: y sparse,", 9, "highlights ''"),
     ("claim: parts_found == 0", "claim: parts found == 0", 10, "parts_found >= 17"),
     ("words: ghost parts_found", "words: ghost spirit", 11, "no word 'spirit'"),
     ("### Notes", "### Remarks", 15, "no part 'Remarks'"),

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from semf_core.common.threads import blas_threads
-from semf_core.lessons import lessons
+from semf_core.lessons import Stage, lessons
 from semf_core.mathematics import metrics
 from semf_core.model import ModelSpec, preset
 from semf_core.sets import Sparse
 from semf_core.solvers import Limits
+from semf_core.solvers.base import Case
+from semf_core.solvers.history import COLUMNS
 from semf_core.studies import builtin_sized
 from semf_core.studies.work import carry_out, order_of
 from tests.helpers import of, present
@@ -23,7 +25,7 @@ RESULTS = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding
 
 
 def text_of(lesson: str, stage: str) -> str:
-    found = next(s for s in lessons().get(lesson).stages if s.name == stage)
+    found = stage_of(lesson, stage)
     return found.text + (found.question.explanation if found.question else "")
 
 
@@ -35,6 +37,8 @@ FACTS = [
     ("sparse-faces", "counted", "of the 625 pixels", "faces-parts", lambda M: M.shape[0] == 625),
     ("dictionaries", "mixtures-of-three", "in 20 dimensions", "dictionary", lambda M: M.shape[0] == 20),
     ("dictionaries", "mixtures-of-three", "Each of 500 signals", "dictionary", lambda M: M.shape[1] == 500),
+    ("penalties", "one-of-six-starts", "in 40 dimensions", "adaptive-penalty", lambda M: M.shape[0] == 40),
+    ("penalties", "one-of-six-starts", "each of 1500 codes", "adaptive-penalty", lambda M: M.shape[1] == 1500),
 ]
 
 
@@ -44,6 +48,9 @@ def test_facts_of_the_data(lesson, stage, words, name, holds):
 
 
 MEASURED = [
+    ("penalties", "figure-1", "32 of 48 became exact without kicks", "32 of 48 runs are exact with 0.05"),
+    ("penalties", "figure-1", "42 of 42 with them", "with kicks 42 of 42"),
+    ("penalties", "figure-1", "0 of 24 with fixed penalties", "| 0 of 24 in 3000 iterations |"),
     ("penalties", "kicks", "32 of 100 starts", "6 / 32 of 100"),
     ("penalties", "kicks", "100 of 100 with kicks", "| 100 of 100, median"),
     ("overlap", "no-ghosts", "Of 12 starts that we measured, 4 found", "| 4 / 7 of 12 |"),
@@ -55,6 +62,51 @@ MEASURED = [
 @pytest.mark.parametrize(("lesson", "stage", "words", "row"), MEASURED, ids=[m[2] for m in MEASURED])
 def test_what_benchmarks_measured_stands_in_the_results(lesson, stage, words, row):
     assert words in text_of(lesson, stage) and row in RESULTS
+
+
+def stage_of(lesson: str, stage: str) -> Stage:
+    return next(s for s in lessons().get(lesson).stages if s.name == stage)
+
+
+def curve(lesson: str, stage: str, column: str) -> np.ndarray:
+    """A column of the history of a stage's run."""
+    return np.asarray(evidence_of(present(stage_of(lesson, stage).model).to_json()).rows[:, COLUMNS.index(column)])
+
+
+def misfits(lesson: str, stage: str) -> np.ndarray:
+    """‖M−UV‖ in units of ‖M−XY‖, iteration by iteration."""
+    return curve(lesson, stage, "residual_uv") / curve(lesson, stage, "residual_xy")
+
+
+def test_what_is_said_of_the_two_misfits():
+    assert misfits("penalties", "too-small")[10:].min() > 3, "far above it, the two curves never meet"
+    assert np.abs(misfits("penalties", "too-large") - 1).max() < 0.001, "they agree almost from the start"
+    larger = misfits("splitting", "the-gap-closes") > 1
+    assert larger[:5].all(), "at first it is ‖M−UV‖"
+    assert larger.mean() < 0.1 and "less than a tenth of the iterations" in text_of("splitting", "the-gap-closes")
+
+
+def test_what_is_said_of_the_penalties():
+    alpha = curve("penalties", "algorithm-2-lowers-them", "alpha")
+    (change,) = np.flatnonzero(np.diff(alpha))
+    assert change < 50 and np.isclose(alpha[change], 5 * alpha[-1]), "within the first fifty iterations α falls to a fifth"
+    assert curve("penalties", "algorithm-2-lowers-them", "case")[change] == Case.NEAR_FEASIBLE
+    assert set(Case) <= set(curve("penalties", "all-cases", "case").astype(int)), "every case occurs"
+
+
+def test_early_x_has_negative_pixels_and_u_has_none():
+    spec = present(stage_of("splitting", "two-copies").model)
+    run = replace(spec, limits=Limits(max_iter=5, tol=0)).run(spec.dataset.load()).finish()
+    U, _, X, _ = run.factors(best=False)
+    assert X.min() < -1e-3 and U.min() >= 0
+
+
+def test_no_fewer_components_would_do():
+    """The solution of the first task is said to be the smallest one."""
+    task = present(stage_of("factorization", "your-turn").task)
+    M = present(task.solution).dataset.load().data
+    left = np.sqrt(np.cumsum(np.linalg.svd(M, compute_uv=False)[::-1] ** 2)[::-1]) / np.linalg.norm(M)
+    assert left[present(task.solution).rank - 1] > task.goals[0].bound >= left[present(task.solution).rank]
 
 
 def agreement(spec: ModelSpec) -> float:
