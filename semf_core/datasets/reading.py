@@ -64,7 +64,9 @@ class Reading(Parametrized):
         "choice", "columns", choices=("columns", "rows", "auto"), help="what the samples are; auto: as it looks"
     )
     header: str = param("choice", "auto", choices=WHAT, help="what the first line of a table is; auto: as it looks")
-    index: str = param("choice", "auto", choices=WHAT, help="what the first column of numbers in a table is; auto: as it looks")
+    index: str = param(
+        "choice", "auto", choices=(*WHAT, "labels"), help="what the first column of numbers in a table is; auto: as it looks"
+    )
     stack: str = param("choice", "auto", choices=STACKS, help="what a 3-D array holds; auto: as its sides suggest")
     colour: str = param("choice", "grey", choices=("grey", "channels"), help="channels: red, green and blue are kept apart")
     image_shape: Sequence[int] | None = param(
