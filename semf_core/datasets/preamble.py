@@ -26,7 +26,8 @@ def without_preamble(table: bytes) -> tuple[bytes, tuple[str, ...]]:
         emptied, count = BANG.subn(b"", table)
         return emptied, (f"{count} lines that begin with ! are no part of the table and left out.",)
     if found := GCT.match(table):
-        return _gct(table[found.end() :], found[0].split(b"\n")[1].split())
+        rest = table[found.end() :]
+        return _gct(rest, found[0].split(b"\n")[1].split()) if rest.strip() else (b"", ())
     count, first = _text_above(table)
     if not count:
         return table, ()
