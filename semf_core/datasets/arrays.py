@@ -18,7 +18,7 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.archives import broken_member, content_members, is_archive, open_archive
 from semf_core.datasets.base import Array, check_real, check_two_dimensional
 from semf_core.datasets.companions import describes
-from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, shown
+from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, is_readable, shown
 from semf_core.datasets.stacks import matrix_or_stack
 
 MOST_DIMENSIONS = 32
@@ -78,7 +78,7 @@ def map_npy(path: Path, limits: Limits) -> Array:
     with path.open("rb") as stream:
         header = _header(name, stream)
     check_real(name, header.dtype)
-    if len(header.shape) != 3:
+    if len(header.shape) == 2 or not is_readable(header.shape):
         check_two_dimensional(name, header.shape)
     if header.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         limits.check_entries(name, header.shape[0], math.prod(header.shape[1:]))
@@ -106,7 +106,7 @@ def read_npz(name: str, stream: IO[bytes], member: str | None, stack: str, limit
         known = [k for k, h in headers.items() if k != chosen and describes(k, h.dtype.kind, h.shape)]
         plain = [k for k in known if math.prod(headers[k].shape) <= limits.max_entries]
         extras = {key: _read_member_array(name, archive, infos[key]) for key in plain}
-    listed = {key: shape for key, shape in shapes.items() if headers[key].dtype.kind in "fiub" and len(shape) in (2, 3)}
+    listed = {key: shape for key, shape in shapes.items() if headers[key].dtype.kind in "fiub" and is_readable(shape)}
     raw = matrix_or_stack(data, extras, stack)
     objects = [key for key, header in headers.items() if header.dtype.kind == "O" and key != chosen]
     unread = f"Not opened, because it could run programs: {', '.join(map(shown, objects[:5]))}; save names with .astype(str)."
@@ -124,8 +124,8 @@ def _sparse(
         limits.check_entries(name, math.prod(headers[key].shape), 1)
         return _read_member_array(name, archive, infos[key])
 
-    form = read("format")[()]
-    form = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
+    told: Any = read("format")[()]
+    form = told.decode("ascii", "replace") if isinstance(told, bytes) else str(told)
     if form not in SPARSE_FORMS:
         raise InvalidInput(name, f"is a sparse matrix in the form {shown(form)}; convert it with .tocsr() and save it again")
     maker, keys = SPARSE_FORMS[form]

@@ -17,7 +17,7 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.axes import Axes, Axis, moments, titled
 from semf_core.datasets.base import Array
 from semf_core.datasets.companions import describes
-from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, shown
+from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, is_readable, shown
 from semf_core.datasets.stacks import matrix_or_stack
 from semf_core.datasets.table_layout import is_axis_word
 
@@ -99,7 +99,7 @@ def read_mat73(name: str, content: bytes, member: str | None, stack: str, limits
                 found[key] = _letters(values) if words else values.T
         found |= _cells_of_texts(file, [key for key in _keys(name, file, limits) if key not in shapes])
     raw = matrix_or_stack(data, found, stack, bands_last=True)
-    listed = {key: shape for key, shape in matrices.items() if len(shape) in (2, 3) and min(shape) > 1}
+    listed = {key: shape for key, shape in matrices.items() if is_readable(shape) and min(shape) > 1}
     return replace(raw, members=listed, member=chosen)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.io import wavfile
+from scipy.io import savemat, wavfile
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Reading, load_bytes, load_files, load_path
@@ -84,9 +85,34 @@ def test_sparse_matrices_of_scipy_stay_sparse(form):
 def test_damaged_sparse_matrices_are_refused(wrong):
     good = {"indices": COUNTS.indices, "indptr": COUNTS.indptr, "format": np.array(b"csr"), "shape": np.array([6, 4])}
     file = io.BytesIO()
-    np.savez(file, **(good | {"data": COUNTS.data} | wrong))  # type: ignore[arg-type]
+    np.savez(file, **(good | {"data": COUNTS.data} | wrong))
     with pytest.raises(InvalidInput, match=r"sparse|index|not numbers"):
         load_bytes("a.npz", file.getvalue())
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 2, 3, 0), (0, 3, 1, 2)])
+def test_stacks_of_colour_pictures(order):
+    pictures = np.random.default_rng(0).integers(0, 255, (7, 4, 5, 3), dtype=np.uint8)
+    one = find_files([("a.npz", saved(np.savez, images=pictures.transpose(order), label=np.arange(7) % 2))])
+    assert one.dataset.image_shape == (12, 5) and one.dataset.shape == (60, 7) and one.dataset.labels is not None
+    np.testing.assert_array_equal(one.dataset.data[:20, 2].reshape(4, 5), pictures[2, :, :, 0])
+    np.testing.assert_array_equal(one.dataset.data[40:, 6].reshape(4, 5), pictures[6, :, :, 2])
+    with pytest.raises(InvalidInput, match="4-dimensional"):
+        load_bytes("a.npy", saved(np.save, np.ones((7, 5, 6, 8))))
+
+
+def saved(save: Callable[..., None], *things: np.ndarray, **more: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    save(file, *things, **more)
+    return file.getvalue()
+
+
+def test_stacks_of_colour_pictures_in_mat_and_npy_files(tmp_path: Path):
+    pictures = np.random.default_rng(0).integers(0, 255, (4, 5, 3, 7), dtype=np.uint8)
+    np.save(tmp_path / "a.npy", pictures)
+    mapped, mat = load_path(tmp_path / "a.npy"), load_bytes("a.mat", saved(savemat, {"X": pictures}))  # type: ignore[arg-type]
+    assert mapped.image_shape == mat.image_shape == (12, 5)
+    np.testing.assert_array_equal(mapped.data, mat.data)
 
 
 def test_names_that_are_objects_are_said_and_not_opened():
