@@ -83,6 +83,8 @@ def read_table(name: str, content: bytes, limits: Limits, header: str = "auto", 
 
 def _check_near_numbers(name: str, lines: Sequence[tuple[int, bytes]], layout: Layout) -> None:
     """Refuse columns of numbers that are written for people, which would be taken for words and left out."""
+    if not layout.words and any(is_number(cell) for cell in split(lines[0][1] if lines else b"0", layout.delimiter)):
+        return
     rows = [(number, split(line, layout.delimiter)) for number, line in lines]
     for j in layout.words or range(layout.cells):
         cells = [(number, decoded(row[j])) for number, row in rows if j < len(row) and row[j].lower() not in MISSING_WORDS]
