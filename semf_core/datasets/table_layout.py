@@ -236,11 +236,16 @@ def _names_columns(first: Sequence[bytes], body: Sequence[Sequence[bytes]], word
     others = [cell for j, cell in enumerate(first) if j not in words]
     if any(not is_number(cell) for cell in others):
         return True
-    if not words or header == "data":
+    if header == "data":
+        return False
+    numbers = [[row[j] for j in range(len(row)) if j not in words] for row in body]
+    if others in ([b"%d" % (j + start) for j in range(len(others))] for start in (0, 1)) and len(others) > 2 and len(body) > 1:
+        return not any(_in_order(row) for row in numbers)  # pandas counts columns that have no names
+    if not words:
         return False
     if all(first[j].lower() in MISSING_WORDS for j in words):  # nothing stands above the names of the rows
         return True
-    alike = any(_in_order([row[j] for j in range(len(row)) if j not in words]) for row in body)
+    alike = any(_in_order(row) for row in numbers)
     named = is_axis_word(text_of(first[words[0]]))
     return _in_order(others) and len(others) >= (3 if named else FEWEST) and (named or not alike)
 

@@ -115,7 +115,7 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
         guess=orientation,
         question=f"{data.shape[0]:,} rows × {data.shape[1]:,} columns{why}",
         index=used if index == "auto" or used != "auto" else index,
-        header="axis" if columns.values is not None else "names" if header == "names" else "auto",
+        header="axis" if columns.values is not None else "names" if header == "names" or columns.numbered else "auto",
         remarks=tuple(remarks),
     )
 

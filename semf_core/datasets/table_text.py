@@ -27,6 +27,8 @@ DOCUMENTS = (
     (b'{"', "a JSON document"),
 )
 """How files begin that are no table, whatever they are called."""
+END = b"\x1a"
+"""How DOS ended files."""
 SEPARATOR = re.compile(rb"[ \t]*\"?sep=.\"?[ \t]*\n", re.I)
 """What Excel writes first: the sign between the cells, which is found without it."""
 MINUS = re.compile(rb"\xe2\x88\x92(?=[0-9.,])")
@@ -41,6 +43,7 @@ NOT_UTF8 = (
 def table_text(name: str, content: bytes) -> tuple[bytes, tuple[str, ...]]:
     """The text without byte-order mark, its lines ended by \\n, and what is to be said of it. Lines keep their numbers."""
     content = _utf8(content)
+    content = content.removesuffix(END)
     if b"\0" in content:
         raise InvalidInput(name, "holds binary content, not a table of text; save it as CSV")
     begin = content[:SEARCHED].lstrip().lower()

@@ -89,6 +89,16 @@ def test_documents_are_told_apart_from_tables(begin):
         found(f"\n {begin}\n<p>1,2</p>\n")
 
 
+def test_a_first_line_that_counts_names_the_columns():
+    body = "1.5,0.25,3\n0.5,2.5,1\n4,0.5,1\n"
+    one = found("0,1,2\n" + body)
+    assert one.dataset.shape == (3, 3) and one.dataset.axes.columns.names == ("0", "1", "2") and one.reading.header == "names"
+    assert found("0,1,2\n" + body, reading=one.reading).dataset.axes == one.dataset.axes
+    assert found("0,1,2\n" + body, reading=Reading(header="data")).dataset.shape == (4, 3)
+    assert found("0,1,2\n3,4,5\n" + body).dataset.shape == (5, 3)
+    assert found("a,b\n1,2\n\x1a").dataset.shape == (1, 2)  # how DOS ended files
+
+
 def test_signs_between_cells():
     plain = "name,a,b\nx,1,2\ny,3,4\n"
     for text in (plain.replace(",", "|"), "sep=;\n" + plain.replace(",", ";"), plain.replace(",", "\t")):
