@@ -15,7 +15,7 @@ def opened(picture):
     return np.asarray(Image.open(io.BytesIO(picture.png)).convert("RGBA")).astype(int)
 
 
-@pytest.mark.parametrize(("count", "across"), [(1, 1), (3, 2), (4, 2), (16, 4), (17, 5), (21, 6), (25, 5)])
+@pytest.mark.parametrize(("count", "across"), [(1, 1), (3, 2), (4, 2), (16, 4), (17, 5), (21, 5), (25, 5)])
 def test_rows_of_a_montage_are_filled_where_they_can_be(count, across):
     tiles = pictures.basis(np.ones((64, count)), (8, 8)).tiles
     assert len({left for _, left, *_ in tiles}) == across

@@ -11,6 +11,8 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Axes
 from semf_core.datasets.axes import component_names
 from semf_core.drawing.components import STYLE, components_html, has_view
+from semf_core.model import ModelSpec
+from semf_core.runs.uploads import Upload
 from semf_core.service import RunStatus, get_service
 
 MOST_NAMED, AT_ONCE = 60, 30
@@ -32,12 +34,17 @@ def show(status: RunStatus) -> None:
         return
     typed = service.component_names(status.id)
     names = component_names(typed, status.spec.rank)
-    known = has_view(axes) or bool(typed)
-    with st.expander("Components: curves, top rows and samples, names", icon=":material/category:", expanded=known):
+    opened = in_sight(status.spec, axes, typed)
+    with st.expander("Components: curves, top rows and samples, names", icon=":material/category:", expanded=opened):
         st.html(f"<style>{STYLE}</style>{components_html(frame.U, frame.V, axes, shape, names, theme())}")
         key = session.own_key(status)
         if key and not status.is_snapshot and not service.read_only:
             _naming(status, key, typed)
+
+
+def in_sight(spec: ModelSpec, axes: Axes, typed: tuple[str, ...]) -> bool:
+    """Whether there is more to see than the live view shows, or to name: of one's own data every component is somebody's."""
+    return has_view(axes) or bool(typed) or isinstance(spec.dataset, Upload)
 
 
 def _naming(status: RunStatus, key: str, typed: tuple[str, ...]) -> None:

@@ -21,7 +21,12 @@ TOLD = "semf_data_told"
 KEY = "data.reading."
 CHOICES = ("orientation", "member", "header", "index", "stack", "colour")
 SAMPLES = {"columns": "columns", "rows": "rows"}
-FIRST = {"names": "names of the rows", "axis": "the axis of the rows", "data": "data like the others"}
+FIRST = {
+    "names": "names of the rows",
+    "axis": "the axis of the rows",
+    "labels": "the class of each row",
+    "data": "data like the others",
+}
 FIRST_LINE = {"names": "names of the columns", "axis": "the axis of the columns", "data": "data like the others"}
 STACK_WORDS = {
     "pictures-first": "pictures: n × height × width",

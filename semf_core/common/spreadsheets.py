@@ -21,10 +21,12 @@ def safe_cell(value: Any) -> Any:
     return value
 
 
-MISSING_WORDS = ("", "na", "n/a", "null", "none", "nan")
+ERRORS = ("#n/a", "#na", "#div/0!", "#ref!", "#value!", "#num!", "#name?", "#null!")
+"""What spreadsheets write for a value that cannot be computed."""
+MISSING_WORDS = ("", "na", "n/a", "null", "none", "nan", "<na>", "n.a.", "n.d.", "nd", "-", "--", ".", "..", "?", *ERRORS)
 """Cells, in lower case, where a number is missing."""
 MARK = "'"
-DATE = re.compile(r"\d[\dTWZ:./ +-]{7,39}")
+DATE = re.compile(r"\d[\dTWZ:./ +-]{6,39}")
 """What a date may be written with."""
 
 

@@ -12,18 +12,28 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
+from scipy import sparse
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.archives import broken_member, content_members, is_archive, open_archive
 from semf_core.datasets.base import Array, check_real, check_two_dimensional
 from semf_core.datasets.companions import describes
-from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, shown
+from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, is_readable, shown
 from semf_core.datasets.stacks import matrix_or_stack
 
 MOST_DIMENSIONS = 32
 """Every version of numpy can make an array of so many."""
 MOST_ENTRIES = 2**50
 """More than any memory holds, and far from where sizes overflow."""
+
+
+SPARSE = frozenset(("format", "shape", "data"))
+"""What every file of scipy.sparse.save_npz holds."""
+SPARSE_FORMS = {
+    "csr": (sparse.csr_array, ("indices", "indptr")),
+    "csc": (sparse.csc_array, ("indices", "indptr")),
+    "coo": (sparse.coo_array, ("row", "col")),
+}
 
 
 class Header(NamedTuple):
@@ -68,7 +78,7 @@ def map_npy(path: Path, limits: Limits) -> Array:
     with path.open("rb") as stream:
         header = _header(name, stream)
     check_real(name, header.dtype)
-    if len(header.shape) != 3:
+    if len(header.shape) == 2 or not is_readable(header.shape):
         check_two_dimensional(name, header.shape)
     if header.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         limits.check_entries(name, header.shape[0], math.prod(header.shape[1:]))
@@ -87,6 +97,8 @@ def read_npz(name: str, stream: IO[bytes], member: str | None, stack: str, limit
             if info.filename.endswith(".npy"):
                 infos[info.filename.removesuffix(".npy")] = info
         headers = {key: _member_header(name, archive, info) for key, info in infos.items()}
+        if set(headers) >= SPARSE:
+            return Raw(_sparse(name, archive, infos, headers, limits))
         shapes = {key: header.shape for key, header in headers.items()}
         chosen = choose_member(name, shapes, member)
         check_array(_place(name, chosen), headers[chosen].dtype, headers[chosen].shape, limits)
@@ -94,8 +106,38 @@ def read_npz(name: str, stream: IO[bytes], member: str | None, stack: str, limit
         known = [k for k, h in headers.items() if k != chosen and describes(k, h.dtype.kind, h.shape)]
         plain = [k for k in known if math.prod(headers[k].shape) <= limits.max_entries]
         extras = {key: _read_member_array(name, archive, infos[key]) for key in plain}
-    listed = {key: shape for key, shape in shapes.items() if headers[key].dtype.kind in "fiub" and len(shape) in (2, 3)}
-    return replace(matrix_or_stack(data, extras, stack), members=listed, member=chosen)
+    listed = {key: shape for key, shape in shapes.items() if headers[key].dtype.kind in "fiub" and is_readable(shape)}
+    raw = matrix_or_stack(data, extras, stack)
+    objects = [key for key, header in headers.items() if header.dtype.kind == "O" and key != chosen]
+    unread = f"Not opened, because it could run programs: {', '.join(map(shown, objects[:5]))}; save names with .astype(str)."
+    return replace(raw, members=listed, member=chosen, remarks=raw.remarks + ((unread,) if objects else ()))
+
+
+def _sparse(
+    name: str, archive: zipfile.ZipFile, infos: dict[str, zipfile.ZipInfo], headers: dict[str, Header], limits: Limits
+) -> Any:
+    """The matrix that `scipy.sparse.save_npz` wrote."""
+
+    def read(key: str) -> Array:
+        if key not in headers or headers[key].dtype.kind not in "biufSU" or len(headers[key].shape) > 1:
+            raise InvalidInput(name, f"is a sparse matrix without a readable {key}; write it again with scipy.sparse.save_npz")
+        limits.check_entries(name, math.prod(headers[key].shape), 1)
+        return _read_member_array(name, archive, infos[key])
+
+    told: Any = read("format")[()]
+    form = told.decode("ascii", "replace") if isinstance(told, bytes) else str(told)
+    if form not in SPARSE_FORMS:
+        raise InvalidInput(name, f"is a sparse matrix in the form {shown(form)}; convert it with .tocsr() and save it again")
+    maker, keys = SPARSE_FORMS[form]
+    shape, values, places = read("shape"), read("data"), [read(key) for key in keys]
+    check_real(name, values.dtype)
+    if shape.shape != (2,) or any(place.dtype.kind not in "iu" for place in (shape, *places)):
+        raise InvalidInput(name, "is not a valid sparse matrix; write it again with scipy.sparse.save_npz")
+    try:
+        sides = (int(shape[0]), int(shape[1]))
+        return maker((values, tuple(places)) if form == "coo" else (values, *places), shape=sides)
+    except (ValueError, OverflowError):
+        raise InvalidInput(name, "is not a valid sparse matrix; write it again with scipy.sparse.save_npz") from None
 
 
 def _member_header(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Header:

@@ -203,12 +203,14 @@ def place_text(place: float) -> str:
     return f"{place:.0f}" if float(place).is_integer() and abs(place) < 1e15 else f"{place:.6g}"
 
 
-_FORMATS = ("%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S")
+_DAYS = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d")
+"""Ways to write a day; 1/2/2024 is the second of January, unless another of the texts has a day in the first place."""
+_FORMATS = ("%Y-%m", *(day + time for time in ("", " %H:%M", " %H:%M:%S") for day in _DAYS))
 
 
 def moments(texts: Sequence[str]) -> Array | None:
     """Dates or times as seconds since 1970, if all the texts are such, written in one way."""
-    if not texts or not all(8 <= len(text) <= 40 and text[:1].isdigit() for text in texts):
+    if not texts or not all(7 <= len(text) <= 40 and text[:1].isdigit() for text in texts):
         return None
     readers = [datetime.fromisoformat, *(lambda text, form=form: datetime.strptime(text, form) for form in _FORMATS)]
     for read in readers:

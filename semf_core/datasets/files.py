@@ -21,7 +21,7 @@ class FileSource(DatasetSource, Reading):
     summary = "A table (CSV, TSV, Parquet), an array (NPY, NPZ, MAT, TIFF), AnnData, Matrix Market, WAV or pictures."
     built_in = False
 
-    path: str = param("text", help="a file or a folder of pictures")
+    path: str = param("text", help="a file, or a folder of pictures or of tables")
 
     def load(self) -> Dataset:
         return load_path(self.path, Reading(**{p.name: getattr(self, p.name) for p in params_of(Reading)}))

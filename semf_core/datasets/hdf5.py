@@ -17,13 +17,15 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.axes import Axes, Axis, moments, titled
 from semf_core.datasets.base import Array
 from semf_core.datasets.companions import describes
-from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, shown
+from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, is_readable, shown
 from semf_core.datasets.stacks import matrix_or_stack
 from semf_core.datasets.table_layout import is_axis_word
 
 HIDDEN = "#"
 """Names that begin so are MATLAB's own."""
 SPARSE = ("data", "indices", "indptr")
+CLASS_WORDS = ("celltype", "label", "annotation", "class", "cluster", "leiden", "louvain")
+"""In the titles of columns that say what the observations of an AnnData file are, the most telling first."""
 MOST_CELLS, LONGEST_TEXT = 200_000, 10_000
 """Of cell arrays that are looked at as lists of words."""
 
@@ -97,7 +99,7 @@ def read_mat73(name: str, content: bytes, member: str | None, stack: str, limits
                 found[key] = _letters(values) if words else values.T
         found |= _cells_of_texts(file, [key for key in _keys(name, file, limits) if key not in shapes])
     raw = matrix_or_stack(data, found, stack, bands_last=True)
-    listed = {key: shape for key, shape in matrices.items() if len(shape) in (2, 3) and min(shape) > 1}
+    listed = {key: shape for key, shape in matrices.items() if is_readable(shape) and min(shape) > 1}
     return replace(raw, members=listed, member=chosen)
 
 
@@ -170,6 +172,7 @@ def read_h5ad(name: str, content: bytes, member: str | None, limits: Limits) -> 
         else:
             data = _sparse(place, item, members[chosen][:2], _encoding(item) == "csr_matrix", limits)  # type: ignore[arg-type]
         obs, var = (_frame_axis(file.get(side), limits) for side in ("obs", "var"))
+        title, labels = _classes(file.get("obs"), data.shape[0], limits) if not chosen.startswith("varm/") else ("", None)
         components = _texts(file["uns/semf/components"], limits) if "uns/semf/components" in file else None
     if data.ndim != 2:
         raise InvalidInput(place, f"is {data.ndim}-dimensional; choose a matrix")
@@ -179,7 +182,32 @@ def read_h5ad(name: str, content: bytes, member: str | None, limits: Limits) -> 
     rows, columns = (axis if len(axis) in (0, count) else Axis() for axis, count in zip(known, data.shape, strict=True))
     if chosen.startswith("varm/"):  # variables are the rows already
         return Raw(data, axes=Axes(rows, columns), samples_fixed=True, members=members, member=chosen)
-    return Raw(data.T, axes=Axes(columns, rows), samples_fixed=True, members=members, member=chosen)
+    remarks = (f"The labels of the samples are “{shown(title)}”.",) if labels is not None else ()
+    return Raw(
+        data.T,
+        axes=Axes(columns, rows),
+        labels=labels,
+        samples_fixed=True,
+        members=members,
+        member=chosen,
+        remarks=remarks,
+    )
+
+
+def _classes(obs: Any, count: int, limits: Limits) -> tuple[str, Array | None]:
+    """The column of classes that best labels the observations, and its title: a usual one, or the only one there is."""
+    if obs is None or _is_array(obs):
+        return "", None
+    found = {key: obs[key] for key in obs if not _is_array(obs[key]) and _encoding(obs[key]) == "categorical"}
+    usual = [key for word in CLASS_WORDS for key in found if word in key.lower().replace("_", "").replace(" ", "")]
+    key = next(iter(usual or (found if len(found) == 1 else ())), None)
+    if key is None or "codes" not in found[key] or "categories" not in found[key]:
+        return "", None
+    words = _texts(found[key]["categories"], limits)
+    codes = _loaded(f"obs, {shown(key)}", found[key]["codes"], limits, indices=True)
+    if words is None or codes.shape != (count,) or not -1 <= codes.min() <= codes.max() < len(words):
+        return "", None
+    return key, np.array([*words, ""])[codes]  # -1 is an observation without a class
 
 
 def _encoding(item: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zlib
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from semf_core.datasets.base import Dataset, real_matrix, sparse_matrix
 from semf_core.datasets.companions import fitting
 from semf_core.datasets.hdf5 import read_h5ad, read_mat73
 from semf_core.datasets.images import IMAGE_ENDINGS, NamedContent, is_image, read_image, stack_images
+from semf_core.datasets.joined import is_table, join_tables
 from semf_core.datasets.matlab import read_mat
 from semf_core.datasets.parquet import read_parquet
 from semf_core.datasets.preparation import prepared
@@ -104,7 +106,7 @@ def load_bytes(name: str, content: bytes, reading: Reading = DEFAULT_READING, li
 def load_files(
     files: Sequence[tuple[str, bytes]], reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS
 ) -> Dataset:
-    r"""One dataset of several uploaded files: pictures (a column each), or a Matrix Market file with its lists of names.
+    r"""One dataset of several uploaded files: pictures or tables (a sample each), or a Matrix Market file with its names.
 
     Parameters
     ----------
@@ -142,16 +144,18 @@ def find_files(files: Sequence[tuple[str, bytes]], reading: Reading = DEFAULT_RE
         return _found(name, _READERS[_kind(name, content[:16])](name, content, reading, limits), reading, limits)
     if any(name.lower().endswith(matrix_market.ENDING) for name, _ in unpacked):
         return _found(f"{len(files)} files", _read_market("files", unpacked, limits), reading, limits)
+    if all(is_table(name) for name, _ in unpacked):
+        return _found(f"{len(files)} tables", join_tables("files", unpacked, reading, limits), reading, limits)
     for name, _ in files:
         if not is_image(name):
-            together = "several files together must be pictures, or a Matrix Market file with its lists of names"
+            together = "several files together must be pictures, tables, or a Matrix Market file with its lists of names"
             raise InvalidInput(shown(name), f"is not a picture; {together}")
     pictures: list[NamedContent] = [(name, lambda content=content: content) for name, content in files]  # type: ignore[misc]
     return _found(f"{len(files)} pictures", stack_images("files", pictures, reading.colour, limits), reading, limits)
 
 
 def load_path(path: str | Path, reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS) -> Dataset:
-    """The dataset in a file, or in a folder of pictures; NPY files are memory-mapped.
+    """The dataset in a file, or in a folder of pictures or tables; NPY files are memory-mapped.
 
     Parameters
     ----------
@@ -253,6 +257,9 @@ def _read_archive(name: str, content: bytes, reading: Reading, limits: Limits) -
                 if is_image(f)
             ]
             return stack_images(name, pictures, reading.colour, limits)
+        if not reading.member and len(tables) > 1 and all(is_table(f) for f in tables):
+            with contextlib.suppress(InvalidInput):  # they are no samples of one matrix
+                return join_tables(name, [(f, read_member(name, archive, info)) for f, info in tables.items()], reading, limits)
         if reading.member is None and len(tables) > 1:
             raise InvalidInput(name, f"holds several tables; name one of {listed(tables)} as its member")
         chosen = reading.member or next(iter(tables))
@@ -284,21 +291,27 @@ def _read_folder(name: str, folder: Path, reading: Reading, limits: Limits) -> F
     """A folder as 10x Genomics writes it, or one of pictures."""
     pictures: list[NamedContent] = []
     market: list[Path] = []
+    tables: list[Path] = []
     total = 0
     for count, path in enumerate(folder.rglob("*"), 1):
         limits.check_members(name, count)
         if path.name.startswith(".") or not path.is_file():
             continue
-        if is_image(path.name) or _in_market(path.name):
+        if is_image(path.name) or _in_market(path.name) or is_table(path.name):
             total += path.stat().st_size
             limits.check_bytes(name, total, unpacked=True)
         if is_image(path.name):
             pictures.append((path.relative_to(folder).as_posix(), path.read_bytes))
         elif _in_market(path.name):
             market.append(path)
+        if is_table(path.name):
+            tables.append(path)
     if any(matrix_market.ENDING in path.name.lower() for path in market):
         files = [_unzipped(path.name, path.read_bytes(), limits) for path in market]
         return _found(name, _read_market(name, files, limits), reading, limits)
+    if tables and not pictures:
+        files = [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in tables]
+        return _found(name, join_tables(name, files, reading, limits), reading, limits)
     return _found(name, stack_images(name, pictures, reading.colour, limits), reading, limits)
 
 

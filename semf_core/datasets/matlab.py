@@ -20,7 +20,7 @@ from scipy import sparse
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.base import Array
 from semf_core.datasets.companions import describes
-from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, shown
+from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, is_readable, shown
 from semf_core.datasets.stacks import matrix_or_stack
 
 HEADER_BYTES = 128
@@ -77,7 +77,7 @@ def read_mat(name: str, content: bytes, member: str | None, stack: str, limits: 
         extras |= {k: found for k, v in cells.items() if (found := _cell_texts(name, v, order, limits)) is not None}
     except _Damaged:
         raise InvalidInput(name, "is not a readable MAT file; save it in MATLAB with -v7") from None
-    listed = {k: v.shape for k, v in numeric.items() if len(v.shape) in (2, 3) and min(v.shape) > 1}
+    listed = {k: v.shape for k, v in numeric.items() if is_readable(v.shape) and min(v.shape) > 1}
     return replace(matrix_or_stack(data, extras, stack, bands_last=True), members=listed, member=chosen)
 
 

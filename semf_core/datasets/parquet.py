@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from datetime import datetime, time
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,8 @@ def read_parquet(name: str, content: bytes, index: str, limits: Limits) -> Raw:
         file = pq.ParquetFile(io.BytesIO(content))
         fields = list(file.schema_arrow)
         limits.check_entries(name, file.metadata.num_rows, len(fields))
-        numbers = [f.name for f in fields if _is_number(pa, f.type)]
-        words = [f.name for f in fields if _is_word(pa, f.type)]
-        if len(set(f.name for f in fields)) < len(fields):
-            raise InvalidInput(name, "has two columns of one name; rename one of them")
+        numbers = [j for j, f in enumerate(fields) if _is_number(pa, f.type)]
+        words = [j for j, f in enumerate(fields) if _is_word(pa, f.type)]
         if not numbers:
             raise InvalidInput(name, "holds no column of numbers; save a table of numbers")
         if file.metadata.num_rows < 1:
@@ -40,11 +39,14 @@ def read_parquet(name: str, content: bytes, index: str, limits: Limits) -> Raw:
         data = np.empty((file.metadata.num_rows, len(numbers)))
         texts: dict[int, list[str]] = {i: [] for i in range(len(words))}
         filled = 0
-        for batch in file.iter_batches(batch_size=16_384, columns=[*words, *numbers], use_threads=False):
+        # Columns are asked for by name; where two have the same one, all are read and told apart by their place.
+        titles: list[Any] = [f.name for f in fields] if len({f.name for f in fields}) == len(fields) else list(range(len(fields)))
+        wanted = [titles[j] for j in [*words, *numbers]] if isinstance(titles[0], str) else None
+        for batch in file.iter_batches(batch_size=16_384, columns=wanted, use_threads=False):
             for i, column in enumerate(words):
-                texts[i] += ["" if v is None else str(v) for v in batch.column(column).to_pylist()]
+                texts[i] += _texts(batch.column(titles[column]).to_pylist())
             for j, column in enumerate(numbers):
-                cast = batch.column(column).cast(pa.float64(), safe=False)
+                cast = batch.column(titles[column]).cast(pa.float64(), safe=False)
                 data[filled : filled + len(batch), j] = cast.to_numpy(zero_copy_only=False)
             filled += len(batch)
     except (InvalidInput, MemoryError):
@@ -53,16 +55,22 @@ def read_parquet(name: str, content: bytes, index: str, limits: Limits) -> Raw:
         raise InvalidInput(name, "is not a readable Parquet file, or is damaged; save it again") from None
     if filled != len(data):
         raise InvalidInput(name, "holds fewer rows than it says; save it again")
-    order = ["" if column == "__index_level_0__" else column for column in [*words, *numbers]]
+    order = ["" if fields[j].name == "__index_level_0__" else fields[j].name for j in [*words, *numbers]]
     own = (file.schema_arrow.metadata or {}).get(INDEX.encode(), b"").decode("utf-8", "replace")
     layout = Layout(b",", len(order), False, tuple(range(len(words))), tuple(order), texts=bool(own))
     told = {"axis": "axis", "names": "names" if words else "data"}.get(own, "auto")
     index = told if index == "auto" else index
-    left = [shown(f.name) for f in fields if f.name not in numbers and f.name not in words]
+    left = [shown(f.name) for j, f in enumerate(fields) if j not in numbers and j not in words]
     raw = named_table(data, layout, Words(texts), "auto", index)
     return (
         replace(raw, remarks=(*raw.remarks, f"Left out, because they are no numbers: {', '.join(left[:10])}.")) if left else raw
     )
+
+
+def _texts(values: list[Any]) -> list[str]:
+    """Words, or dates as one writes them: without the time where that is midnight for all."""
+    midnight = all(v is None or (isinstance(v, datetime) and v.time() == time.min and v.tzinfo is None) for v in values)
+    return ["" if v is None else v.date().isoformat() if midnight else str(v) for v in values]
 
 
 def _is_number(pa: Any, kind: Any) -> bool:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from semf_core.datasets.reading import shown
+from semf_core.datasets.reading import listed, shown
 from semf_core.datasets.table_layout import decoded, is_number, split
 
 SEARCHED = 1 << 18
 """Bytes in which the table must have begun."""
 FEWEST_LINES = 3
 """Lines of equal length that make a table."""
-GCT = re.compile(rb"#1\.[23]\s*\n")
+GCT = re.compile(rb"#1\.[23][^\n]*\n[^\n]*(?:\n|\Z)")
+FEATURE = b"feature"
+"""Heads the names of the rows in a GCT file, whose columns are always the samples."""
 BANG = re.compile(rb"^!.*$", re.M)
 """What GEO writes about a series, before and after its table."""
 QUOTED = re.compile(rb'"[^"]*"')
@@ -23,14 +25,38 @@ def without_preamble(table: bytes) -> tuple[bytes, tuple[str, ...]]:
     if table.lstrip().startswith(b"!"):
         emptied, count = BANG.subn(b"", table)
         return emptied, (f"{count} lines that begin with ! are no part of the table and left out.",)
-    if GCT.match(table):  # the second line counts the rows and columns
-        return _emptied(table, 2), ()
+    if found := GCT.match(table):
+        rest = table[found.end() :]
+        return _gct(rest, found[0].split(b"\n")[1].split()) if rest.strip() else (b"", ())
     count, first = _text_above(table)
     if not count:
         return table, ()
     named = f"“{shown(decoded(first).strip())}”"
     said = f"The first {count} lines ({named} …) are" if count > 1 else f"The first line ({named}) is"
     return _emptied(table, count), (f"{said} no part of the table and left out.",)
+
+
+def _gct(table: bytes, sizes: list[bytes]) -> tuple[bytes, tuple[str, ...]]:
+    """What follows the two lines at the head of a GCT file, the second of which counts rows and columns.
+
+    Version 1.3 counts also the columns that say more of the rows, which are left out, and the lines that say more of the
+    samples: the first that holds words tells their classes.
+    """
+    beside, below = (int(size) if size.isdigit() else 0 for size in (*sizes, b"", b"", b"", b"")[2:4])
+    lines = table.split(b"\n") if beside or below else table.split(b"\n", 1)
+    head = split(lines[0], b"\t")
+    said: list[str] = []
+    if beside:
+        said.append(f"Left out, because they say more of the rows: {listed(decoded(cell) for cell in head[1 : beside + 1])}.")
+        lines = [b"\t".join(cells[:1] + cells[beside + 1 :]) for cells in (line.split(b"\t") for line in lines)]
+    numbers = [i for i in range(1, min(below + 1, len(lines))) if all(is_number(c) for c in split(lines[i], b"\t")[1:])]
+    if numbers:
+        titles = listed(decoded(split(lines[i], b"\t")[0]) for i in numbers)
+        said.append(f"Left out, because they say more of the samples: {titles}.")
+    for i in numbers:
+        lines[i] = b""
+    lines[0] = FEATURE + b"\t" + lines[0].partition(b"\t")[2]
+    return b"\n\n" + b"\n".join(lines), tuple(said)
 
 
 def _emptied(table: bytes, count: int) -> bytes:

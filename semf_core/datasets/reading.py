@@ -64,7 +64,9 @@ class Reading(Parametrized):
         "choice", "columns", choices=("columns", "rows", "auto"), help="what the samples are; auto: as it looks"
     )
     header: str = param("choice", "auto", choices=WHAT, help="what the first line of a table is; auto: as it looks")
-    index: str = param("choice", "auto", choices=WHAT, help="what the first column of numbers in a table is; auto: as it looks")
+    index: str = param(
+        "choice", "auto", choices=(*WHAT, "labels"), help="what the first column of numbers in a table is; auto: as it looks"
+    )
     stack: str = param("choice", "auto", choices=STACKS, help="what a 3-D array holds; auto: as its sides suggest")
     colour: str = param("choice", "grey", choices=("grey", "channels"), help="channels: red, green and blue are kept apart")
     image_shape: Sequence[int] | None = param(
@@ -130,10 +132,20 @@ class Found:
     """Rows could be the samples as well as columns."""
 
 
+def colour_side(shape: Sequence[int]) -> int | None:
+    """Which side of a 4-D array holds the colours of its pictures (n × h × w × 3, h × w × 3 × n); None if none does."""
+    return next((side for count in (3, 4) for side in (3, 2, 1) if len(shape) == 4 and shape[side] == count), None)
+
+
+def is_readable(shape: Sequence[int]) -> bool:
+    """Whether an array of these sides can become a matrix."""
+    return len(shape) in (2, 3) or colour_side(shape) is not None
+
+
 def check_array(name: str, dtype: np.dtype[Any], shape: Sequence[int], limits: Limits) -> None:
     """Refuse by its header what is neither a matrix nor a stack of matrices of real numbers within the limits."""
     check_real(name, dtype)
-    check_two_dimensional(name, (shape[0], math.prod(shape[1:])) if len(shape) == 3 else shape)
+    check_two_dimensional(name, (shape[0], math.prod(shape[1:])) if is_readable(shape) else shape)
     limits.check_entries(name, shape[0], math.prod(shape[1:]))
 
 
@@ -143,7 +155,7 @@ def choose_member(name: str, shapes: Mapping[str, Sequence[int]], wanted: str | 
         if wanted not in shapes:
             raise InvalidInput(name, f"has no member {shown(wanted)}; choose one of {listed(shapes)}")
         return wanted
-    matrices = [k for k, s in shapes.items() if len(s) in (2, 3) and min(s) > 1 and k not in EXTRAS]
+    matrices = [k for k, s in shapes.items() if is_readable(s) and min(s) > 1 and k not in EXTRAS]
     for usual in ("data", "M", "X"):
         if usual in matrices:
             return usual

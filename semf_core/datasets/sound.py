@@ -16,8 +16,20 @@ WINDOW_SECONDS = 0.0464
 """2048 samples at 44.1 kHz, the usual choice for music."""
 HOPS = 4
 """Windows overlap by three quarters."""
+HEAD = 4096
+"""Bytes in which the sound of an ordinary recording begins."""
 SLICES = 2000
 """Windows that are transformed at a time, so that only their complex numbers are in memory."""
+
+
+def _whole_frames(content: bytes) -> bytes:
+    """A recording that was cut off anywhere, up to its last whole moment: scipy reads no half of one."""
+    form, data = content.find(b"fmt ", 0, HEAD), content.find(b"data", 0, HEAD)
+    if form < 0 or data < form or len(content) < data + 8 or content[:4] != b"RIFF":
+        return content
+    frame = max(1, int.from_bytes(content[form + 20 : form + 22], "little"))
+    there, declared = len(content) - data - 8, int.from_bytes(content[data + 4 : data + 8], "little")
+    return content[: len(content) - there % frame] if there < declared else content
 
 
 def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
@@ -25,7 +37,7 @@ def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            rate, samples = scipy.io.wavfile.read(io.BytesIO(content))
+            rate, samples = scipy.io.wavfile.read(io.BytesIO(_whole_frames(content)))
     except MemoryError:
         raise
     except Exception:  # the parser fails in many ways on foreign bytes

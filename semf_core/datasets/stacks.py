@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.base import Array
 from semf_core.datasets.companions import LABELS, axes_of
-from semf_core.datasets.reading import Raw
+from semf_core.datasets.reading import Raw, colour_side
 from semf_core.datasets.table_names import samples_of
 
 WORDS = {
@@ -51,8 +53,21 @@ def stacked(array: Array, stack: str, found: Mapping[str, Array], bands_last: bo
     return Raw(data, image_shape=image_shape, samples_fixed=True, axes=axes, stack=chosen, remarks=(remark,))
 
 
+def colours(array: Array, side: int) -> Raw:
+    """Colour pictures, a column each, with red, green and blue one above the other; transparency is left out."""
+    last = np.moveaxis(array, side, -1)
+    # Of h × w × 3 × n the number of pictures comes last, otherwise first.
+    planes = np.moveaxis(last, (2, 3, 0, 1), (0, 1, 2, 3)) if side == 2 else np.moveaxis(last, 3, 1)
+    count, _, height, width = planes.shape
+    data = planes[:, :3].reshape(count, 3 * height * width).T
+    words = f"{count} colour pictures of {height} × {width} pixels, a sample each; red, green and blue stand one above the other"
+    return Raw(data, image_shape=(3 * height, width), samples_fixed=True, remarks=(f"A 4-D array, read as {words}.",))
+
+
 def matrix_or_stack(data: Any, found: dict[str, Array], stack: str, bands_last: bool = False) -> Raw:
     """What a reader found, with its companions, as rows and columns stand in the file."""
+    if (side := colour_side(data.shape)) is not None:
+        return replace(colours(data, side), extras=found)
     if data.ndim == 3:
         return replace(stacked(data, stack, found, bands_last), extras=found)
     axes = axes_of(found, data.shape)

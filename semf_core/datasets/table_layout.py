@@ -21,6 +21,8 @@ Array = np.ndarray
 MISSING_WORDS = tuple(word.encode() for word in GAPS)
 ACROSS = "\\"
 """Stands in the first cell of a table between the heading of the first column and that of the first line."""
+BAR = b"|"
+QUOTED = re.compile(rb'"[^"]*"')
 LOOKED_AT = 40
 """Lines that the layout is judged from."""
 WORDS_SHARE = 0.25
@@ -120,6 +122,16 @@ def split(line: bytes, delimiter: bytes | None, most: int = -1) -> list[bytes]:
     return [cell.strip() for cell in line.split(delimiter, most)]
 
 
+def delimiter_of(line: bytes) -> bytes | None:
+    """Tab, semicolon or comma, the first that occurs in a line of numbers outside quotes, or a bar; None for blanks."""
+    bare = QUOTED.sub(b"", line) if b'"' in line else line
+    plain = next((sign for sign in (b"\t", b";", b",") if sign in bare), None)
+    if plain is None and BAR in bare:  # which names between blanks may hold as well: sp|P0|X 1 2
+        cells = [cell for cell in split(line, BAR) if cell]
+        return BAR if cells and is_number(cells[-1]) else None
+    return plain
+
+
 def is_number(cell: bytes) -> bool:
     """A number, or a cell where one is missing."""
     try:
@@ -131,10 +143,12 @@ def is_number(cell: bytes) -> bool:
 
 def decoded(text: bytes) -> str:
     """UTF-8, or what older programs write instead."""
-    try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return text.decode("latin-1")
+    for form in ("utf-8", "cp1252"):
+        try:
+            return text.decode(form)
+        except UnicodeDecodeError:
+            continue
+    return text.decode("latin-1")
 
 
 def text_of(cell: bytes) -> str:
@@ -152,12 +166,15 @@ def layout_of(lines: Sequence[bytes], delimiter: bytes | None, header: str, furt
     body = rows[1:] or rows
     width = len(body[0])
     first = rows[0]
-    if len(first) == width - 1:  # a header without a cell above the names of the rows
-        first = [b"", *first]
+    blank = _blank_end([*body, *others], width)
+    if len(first) == width - 1:  # a header without a cell above the names of the rows, or behind its last one
+        first = [*first, b""] if blank else [b"", *first]
     words = _word_columns([*body, *others], width)
-    if len(rows) > 1 and len(first) == width and _names_columns(first, body, words, header):
+    empty = tuple(j for j in blank if not any(first[j:]))
+    if len(rows) > 1 and len(first) == width and _names_columns(first[: width - len(empty)], body, words, header):
+        words += empty
         names = split(lines[0], delimiter)
-        cells = [b""] * (width - len(names)) + names
+        cells = [*names, b""][:width] if blank else [b""] * (width - len(names)) + names
         if comma and all(is_number(cell) for j, cell in enumerate(first) if j not in words and j > 0):
             cells = [cell if j in words or j == 0 else first[j] for j, cell in enumerate(cells)]
         texts = any(is_marked(decoded(cell)) for cell in cells[1:])
@@ -165,7 +182,7 @@ def layout_of(lines: Sequence[bytes], delimiter: bytes | None, header: str, furt
         header_cells = (unmarked(corner), *(text_of(cell) for cell in cells[1:]))
         told = across if sign else None
         return Layout(delimiter, width, comma, words, header_cells, _annotations(body, words), texts, told)
-    words = _word_columns([*rows, *others], len(rows[0]))
+    words = _word_columns([*rows, *others], len(rows[0])) + _blank_end([*rows, *others], len(rows[0]))
     return Layout(delimiter, len(rows[0]), comma, words)
 
 
@@ -193,6 +210,12 @@ def _word_columns(rows: Sequence[Sequence[bytes]], width: int) -> tuple[int, ...
     return tuple(found) if len(found) < width else ()
 
 
+def _blank_end(rows: Sequence[Sequence[bytes]], width: int) -> tuple[int, ...]:
+    """The last column, if nothing stands in it: some programs end every line with a separator."""
+    ends = [row[-1] for row in rows if len(row) == width]
+    return (width - 1,) if width > 1 and ends and not any(ends) else ()
+
+
 def _annotations(body: Sequence[Sequence[bytes]], words: tuple[int, ...]) -> tuple[tuple[str, ...], ...]:
     """The first lines below the header, as long as they hold words where the lines after them hold numbers."""
     found: list[tuple[str, ...]] = []
@@ -213,11 +236,16 @@ def _names_columns(first: Sequence[bytes], body: Sequence[Sequence[bytes]], word
     others = [cell for j, cell in enumerate(first) if j not in words]
     if any(not is_number(cell) for cell in others):
         return True
-    if not words or header == "data":
+    if header == "data":
+        return False
+    numbers = [[row[j] for j in range(len(row)) if j not in words] for row in body]
+    if others in ([b"%d" % (j + start) for j in range(len(others))] for start in (0, 1)) and len(others) > 2 and len(body) > 1:
+        return not any(_in_order(row) for row in numbers)  # pandas counts columns that have no names
+    if not words:
         return False
     if all(first[j].lower() in MISSING_WORDS for j in words):  # nothing stands above the names of the rows
         return True
-    alike = any(_in_order([row[j] for j in range(len(row)) if j not in words]) for row in body)
+    alike = any(_in_order(row) for row in numbers)
     named = is_axis_word(text_of(first[words[0]]))
     return _in_order(others) and len(others) >= (3 if named else FEWEST) and (named or not alike)
 

@@ -15,6 +15,8 @@ Array = np.ndarray
 UNTITLED = frozenset(("name", "axis"))
 """Headings of first columns that say nothing."""
 ID_WORDS = frozenset(("", "id", "ids", "index", "idx", "no", "no.", "nr", "nr.", "#", "row", "sample", "sample id", "unnamed: 0"))
+LABEL_WORDS = frozenset(("label", "labels", "class", "classes", "target"))
+"""Titles of a first column of whole numbers that are the classes of the rows."""
 BESIDE_NAMES = frozenset(
     ("id", "ids", "entrez", "start", "end", "stop", "length", "chr", "chrom", "chromosome", "strand", "gweight")
 )
@@ -40,6 +42,7 @@ FEATURES = frozenset(
         "tokens",
         "ref",
         "ensembl",
+        "geneid",
         "accession",
         "otu",
     ]
@@ -75,7 +78,14 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
     told = "axis" if layout.across is not None and index == "auto" else index
     rows, labels = _from_words(layout, words, told, remarks)
     used = "axis" if rows.calendar else "auto"
-    if not rows and data.shape[1] > 1:
+    if not rows and data.shape[1] > 1 and (told == "labels" or (told == "auto" and labels is None and _is_class(data, top))):
+        if told == "auto":
+            remarks.append(
+                f"The first column “{shown(top[0] if top else '')}” holds the classes of the rows. Say so if it is data."
+            )
+        labels, used = _classes(data[:, 0]), "labels"
+        data, top = data[:, 1:], None if top is None else top[1:]
+    elif not rows and data.shape[1] > 1:
         rows, used = _from_numbers(data, top, told, remarks)
         if used in ("names", "axis"):
             data, top = data[:, 1:], None if top is None else top[1:]
@@ -89,6 +99,8 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
     elif top is not None:
         sure = layout.across is not None or header == "axis"
         columns = axis_of(top, layout.across or (corner if is_axis_word(corner) else ""), sure)
+        if columns.values is None and layout.across is None:  # the corner heads the first column
+            columns = Axis(names=columns.names)
     if columns.values is not None and columns.title and rows.title == columns.title:
         rows = Axis(names=rows.names, values=rows.values, calendar=rows.calendar)
     column_labels = _column_labels(layout, data.shape[1], remarks)
@@ -103,7 +115,7 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
         guess=orientation,
         question=f"{data.shape[0]:,} rows × {data.shape[1]:,} columns{why}",
         index=used if index == "auto" or used != "auto" else index,
-        header="axis" if columns.values is not None else "names" if header == "names" else "auto",
+        header="axis" if columns.values is not None else "names" if header == "names" or columns.numbered else "auto",
         remarks=tuple(remarks),
     )
 
@@ -121,6 +133,8 @@ def _from_words(layout: Layout, words: Words, told: str, remarks: list[str]) -> 
         title = layout.header[j] if layout.header else ""
         cells = words.columns.get(j, [])
         different = len(set(cells))
+        if not title and not any(cells):  # nothing but the end of every line
+            continue
         if j in remarked:
             left.append(title or f"column {j + 1}")
         elif not names and (different > len(cells) // 2 or (len(layout.words) == 1 and j == 0)):
@@ -178,7 +192,7 @@ def _from_numbers(data: Array, top: list[str] | None, index: str, remarks: list[
     whole = bool(np.isfinite(first).all() and (first == np.rint(first)).all()) and len(set(first.tolist())) == len(first)
     if index == "data" or not np.isfinite(first).all():
         return Axis(), index
-    called = top is not None and title.strip().lower() in ID_WORDS
+    called = top is not None and (title.strip().lower() in ID_WORDS or (_words(title) or [""])[-1] in ("id", "ids"))
     counted = whole and len(first) > 1 and bool((np.diff(first) == 1).all())
     lonely = not any(in_order(data[:LOOKED_AT, j]) for j in range(1, min(data.shape[1], LOOKED_AT)))
     is_id = whole and (
@@ -189,7 +203,7 @@ def _from_numbers(data: Array, top: list[str] | None, index: str, remarks: list[
             named = f"“{shown(title)}” " if title else ""
             remarks.append(f"The first column {named}looks like an id, not like data: it names the rows. Say so if it is data.")
         cells = [str(int(v)) if v == int(v) else repr(float(v)) for v in first]
-        return titled("" if called else title, names=tuple(cells)), "names"
+        return titled("" if title.strip().lower() in ID_WORDS else title, names=tuple(cells)), "names"
     ordered = in_order(first) and ((is_axis_word(title) and len(first) > 2) or (len(first) >= FEWEST and lonely))
     if index == "axis" or (index == "auto" and ordered):
         if index == "auto":
@@ -198,6 +212,19 @@ def _from_numbers(data: Array, top: list[str] | None, index: str, remarks: list[
             )
         return titled("" if title in UNTITLED else title, values=first), "axis"
     return Axis(), index
+
+
+def _is_class(data: Array, top: Sequence[str] | None) -> bool:
+    """Whether the first column of numbers is headed as one of classes, and its numbers repeat themselves."""
+    first = data[:, 0]
+    if top is None or top[0].strip().lower() not in LABEL_WORDS or not np.isfinite(first).all() or not _is_whole(first):
+        return False
+    return 1 < len(set(first.tolist())) <= max(2, len(first) // 2)
+
+
+def _classes(values: Array) -> Array:
+    whole = bool(np.isfinite(values).all()) and _is_whole(values)
+    return values.astype(np.int64) if whole else np.array([f"{v:g}" for v in values])
 
 
 def _row_is_axis(data: Array) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -20,26 +20,32 @@ from semf_core.datasets.base import Array
 from semf_core.datasets.preamble import without_preamble
 from semf_core.datasets.reading import Limits, Raw, shown
 from semf_core.datasets.table_layout import (
+    BAR,
     LOOKED_AT,
     MISSING_WORDS,
     Layout,
     Words,
+    decoded,
+    delimiter_of,
     is_number,
     layout_of,
     split,
 )
 from semf_core.datasets.table_names import named_table
+from semf_core.datasets.table_text import table_text
 
-PLAIN = b'0123456789+-.,;"/ \t\n' + b"aefilnoutyAEFILNOUTY"
+PLAIN = b'0123456789+-.,;"/ \t\n' + BAR + b"aefilnoutyAEFILNOUTY"
 """All that a number, a missing word, nan, inf or infinity is written with."""
 PIECE = 1 << 18
 """Bytes of text that are parsed at a time (or one line, if that is longer); a hundred times as many are in use meanwhile."""
 MOST_COLUMNS = 1_000_000
 LOOKED_AT_CELLS = 200_000
 """Cells that the layout is judged from; of wide tables these are few lines."""
+FOR_PEOPLE = re.compile(r"[$€£¥]?\s?[+-]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?\s?[%‰$€£¥]?")
+"""Numbers with thousands set apart, a percent sign or a currency."""
 # numpy shows the cell as repr does, cut to a hundred characters without its closing quote.
 BAD_CELL = re.compile(r"""could not convert string ['"](.*?)['"]? to \w+ at row (\d+), column (\d+)\.?$""", re.S)
-QUOTED = re.compile(rb'"[^"]*"')
+GAPS = b"|".join(re.escape(word) for word in sorted(MISSING_WORDS, key=len, reverse=True) if word)
 REMARK = re.compile(rb"^[ \t]*#|(?<=[0-9.])[ \t]*#")
 UNEQUAL_LINES = re.compile(r"columns changed from (\d+) to (\d+) at row (\d+)")
 
@@ -49,19 +55,23 @@ def read_table(name: str, content: bytes, limits: Limits, header: str = "auto", 
 
     `header` and `index` say what the first line and the first column of numbers are: names, axis, data, or as it looks.
     """
-    table, remarks = without_preamble(_normal(name, content))
+    text, remarks = table_text(name, content)
+    table, said = without_preamble(text)
+    remarks += said
     begun = list(islice(_significant_lines(table, 0), LOOKED_AT))
     if not begun:
         raise InvalidInput(name, "holds no numbers; supply a table with one number in each cell")
-    delimiter, first = _delimiter(begun[min(1, len(begun) - 1)][1]), _delimiter(begun[0][1])
+    delimiter, first = delimiter_of(begun[min(1, len(begun) - 1)][1]), delimiter_of(begun[0][1])
     if delimiter is None and first is not None and all(is_number(cell.strip()) for cell in _cells(name, *begun[0], first)):
         delimiter = first
     width = max(len(_cells(name, number, line, delimiter)) for number, line in begun[:2])
     judged = max(4, LOOKED_AT_CELLS // width)
-    layout = layout_of([line for _, line in begun[:judged]], delimiter, header, _spread_lines(table, min(judged, LOOKED_AT)))
+    spread = _spread_lines(table, _offset_of_line(table, begun[0][0] + 1), min(judged, LOOKED_AT))
+    layout = layout_of([line for _, line in begun[:judged]], delimiter, header, spread)
     skip = begun[len(layout.annotations)][0] + 1 if layout.header is not None else 0
     if len(begun) == 1 and not any(is_number(cell) for cell in split(begun[0][1], delimiter)):
         raise InvalidInput(name, f"holds text but no numbers in line {begun[0][0] + 1}; supply a table of numbers")
+    _check_near_numbers(name, begun[len(layout.annotations) + (layout.header is not None) : judged], layout)
     start = _offset_of_line(table, skip)
     rows = table.count(b"\n", start) + 1
     limits.check_entries(name, rows, layout.cells)
@@ -69,6 +79,23 @@ def read_table(name: str, content: bytes, limits: Limits, header: str = "auto", 
     data = _read_pieces(name, table, layout, words, (start, skip), rows)
     raw = named_table(data, layout, words, header, index)
     return replace(raw, remarks=(*remarks, *raw.remarks)) if remarks else raw
+
+
+def _check_near_numbers(name: str, lines: Sequence[tuple[int, bytes]], layout: Layout) -> None:
+    """Refuse columns of numbers that are written for people, which would be taken for words and left out."""
+    if not layout.words and any(is_number(cell) for cell in split(lines[0][1] if lines else b"0", layout.delimiter)):
+        return
+    rows = [(number, split(line, layout.delimiter)) for number, line in lines]
+    for j in layout.words or range(layout.cells):
+        cells = [(number, decoded(row[j])) for number, row in rows if j < len(row) and row[j].lower() not in MISSING_WORDS]
+        if j and cells and all(FOR_PEOPLE.fullmatch(cell) and not is_number(_plain(cell, layout)) for _, cell in cells):
+            number, cell = cells[0]
+            wanted = "write numbers with a point for decimals, without signs between thousands, % or currencies"
+            raise InvalidInput(name, f"line {number + 1}, column {j + 1} holds '{shown(cell)}'; {wanted}", whole=True)
+
+
+def _plain(cell: str, layout: Layout) -> bytes:
+    return cell.encode().replace(b",", b".") if layout.decimal_comma else cell.encode()
 
 
 def _read_pieces(name: str, table: bytes, layout: Layout, words: Words, begin: tuple[int, int], rows: int) -> Array:
@@ -81,6 +108,8 @@ def _read_pieces(name: str, table: bytes, layout: Layout, words: Words, begin: t
         piece, count = table[position:end], table.count(b"\n", position, end)
         if layout.words:
             piece = _without_words(name, piece, line, layout, words)
+        if b"#" in piece or piece.translate(None, PLAIN):  # gaps such as #N/A, whose rest would be a remark to numpy
+            piece = _spell_missing(piece, layout.delimiter)
         if layout.decimal_comma:
             piece = piece.replace(b",", b".")
         _check_quickly(name, piece, line, layout)
@@ -109,16 +138,6 @@ def _without_words(name: str, piece: bytes, before: int, layout: Layout, words: 
     return b"\n".join(lines)
 
 
-def _normal(name: str, content: bytes) -> bytes:
-    """The text without byte-order mark, its lines ended by \\n; letters beyond ASCII occur in headers only."""
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        content = content.decode("utf-16", "replace").encode()
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    if b"\0" in content:
-        raise InvalidInput(name, "holds binary content, not a table of text; save it as CSV")
-    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in content else content
-
-
 def without_remark(line: bytes) -> bytes:
     """A line up to its remark: a # at its beginning or behind a number. One in quotes or in a word belongs to the cell."""
     if b"#" not in line:
@@ -137,22 +156,16 @@ def _significant_lines(table: bytes, start: int) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _spread_lines(table: bytes, count: int) -> list[bytes]:
-    """Some lines from all over the table: a list of names may begin with those that look like numbers."""
+def _spread_lines(table: bytes, begin: int, count: int) -> list[bytes]:
+    """Some lines from all over the table behind its first: a list of names may begin with those that look like numbers."""
     found = []
     for k in range(1, count):
-        start = table.find(b"\n", k * len(table) // count) + 1
+        start = table.find(b"\n", begin + k * (len(table) - begin) // count) + 1
         end = table.find(b"\n", start)
         line = without_remark(table[start : end if end >= 0 else None])
         if start and line.strip():
             found.append(line)
     return found
-
-
-def _delimiter(line: bytes) -> bytes | None:
-    """Tab, semicolon or comma, the first that occurs in the line outside quotes; None for blanks."""
-    bare = QUOTED.sub(b"", line) if b'"' in line else line
-    return next((d for d in (b"\t", b";", b",") if d in bare), None)
 
 
 def _cells(name: str, number: int, line: bytes, delimiter: bytes | None) -> list[bytes]:
@@ -220,13 +233,13 @@ def _loadtxt(piece: bytes, delimiter: bytes | None) -> Array:
 
 def _spell_missing(piece: bytes, delimiter: bytes | None) -> bytes:
     """Write `nan` into empty cells and for NA and the like; blank lines keep their place and stay blank."""
-    words = b"|".join(w for w in MISSING_WORDS if w)
     if delimiter is None:
-        return re.sub(rb"(?<!\S)(?:" + words + rb")(?!\S)", b"nan", piece, flags=re.I)
+        return re.sub(rb"(?<!\S)(?:" + GAPS + rb")(?!\S)", b"nan", piece, flags=re.I)
+    sign = re.escape(delimiter)
     # Possessive, so that a long run of blanks is looked at once.
-    cell = rb'"?+ *+(?:' + words + rb')?+ *+"?+'
-    inner = re.compile(b"(?<=" + delimiter + b")" + cell + b"(?=[" + delimiter + rb"\n]|\Z)", re.I)
-    outer = re.compile(b"^" + cell + b"(?=" + delimiter + b")", re.I | re.M)
+    cell = rb'"?+ *+(?:' + GAPS + rb')?+ *+"?+'
+    inner = re.compile(b"(?<=" + sign + b")" + cell + b"(?=[" + sign + rb"\n]|\Z)", re.I)
+    outer = re.compile(b"^" + cell + b"(?=" + sign + b")", re.I | re.M)
     return outer.sub(b"nan", inner.sub(b"nan", piece))
 
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.ui import compare_feed, feed
+from pages.ui import compare_feed, components, feed
 from semf_core.comparing import figure_html, figure_image
 from semf_core.datasets import Axes, Axis, Dataset, Swimmer
 from semf_core.model import ModelSpec, preset
+from semf_core.runs.ids import new_id
+from semf_core.runs.uploads import Upload
 from semf_core.solvers import Limits
 from tests.runs.common import wait_for_state
 
@@ -40,6 +42,12 @@ def test_the_live_view_shows_words_curves_and_names(service):
     picture = feed.answer(service, moving.id, feed.Ask())["picture"]
     assert picture["sample_axis"] == "time (s)" and picture["ranked"] is None
     assert [tile[0] for tile in picture["coefficients"]["tiles"]] == [0, 1], "a curve for each row of V"
+
+
+def test_components_of_ones_own_data_can_be_named_without_a_press():
+    own = ModelSpec(Upload(id=new_id()), 3)
+    assert components.in_sight(own, Axes(), ()) and not components.in_sight(ModelSpec(Swimmer(), 3), Axes(), ())
+    assert components.in_sight(ModelSpec(Swimmer(), 3), Axes(), ("torso",))
 
 
 def test_names_of_components_and_words_of_topics_are_compared(service):

@@ -220,6 +220,18 @@ class TestMatrixMarket:
 class TestParquet:
     TABLE = pa.table({"gene": pa.array(["a", "b", "c"]), "x": pa.array([1.5, None, 3]), "n": pa.array([1, 2, 3], pa.int16())})
 
+    def test_columns_of_one_name_are_both_there(self):
+        made = pa.Table.from_arrays([pa.array(["p", "q"]), pa.array([1.0, 2]), pa.array([3.0, 4])], ["name", "peak", "peak"])
+        loaded = load_bytes("a.parquet", saved(lambda f: pq.write_table(made, f)))
+        assert loaded.axes.columns.names == ("peak", "peak") and loaded.axes.rows.names == ("p", "q")
+        np.testing.assert_array_equal(loaded.data, [[1, 3], [2, 4]])
+
+    def test_days_have_no_time(self):
+        days = pa.array(np.arange("2023-01-01", "2023-01-10", dtype="datetime64[D]").astype("datetime64[us]"))
+        made = pa.table({"when": days, "x": pa.array(np.arange(9.0) % 4), "y": pa.array(np.arange(9.0) % 2)})
+        rows = load_bytes("a.parquet", saved(lambda f: pq.write_table(made, f))).axes.rows
+        assert rows.calendar and present(rows.names)[0] == "2023-01-01"
+
     def test_words_name_the_rows_and_nothing_is_missing(self):
         loaded = load_bytes("a.parquet", saved(lambda f: pq.write_table(self.TABLE, f)))
         np.testing.assert_array_equal(loaded.data, [[1.5, 1], [np.nan, 2], [3, 3]])
