@@ -203,7 +203,8 @@ def mixed_ways(quick: bool) -> list[Row]:
     """Algorithm 2 with matched and with all pairs, and Frank-Wolfe steps in the time that matched pairs take."""
     M, limits = Faces().load().data, Limits(max_iter=3 if quick else 100, tol=0)
     matched, every, alone = (
-        timed(M, solver, limits) for solver in (MixedNormNMF(0.6), MixedNormNMF(0.6, pairs="all"), MixedNormNMF(0.6, shared=False))
+        timed(M, solver, limits)
+        for solver in (MixedNormNMF(0.6), MixedNormNMF(0.6, pairs="all"), MixedNormNMF(0.6, shared=False))
     )
     feasible, within, steps = frank_wolfe(M, 0.6, alone.seconds)
     note = f"{steps} steps in the same time; {within:.4f} before the sparseness is enforced"

@@ -113,7 +113,7 @@ def test_ready_comparisons_share_data_and_can_be_run(name):
     dataset = plan.models[0].dataset.load()
     for model in plan.models:
         model.solver.check(model.problem(dataset))
-        assert model.title
+        assert model.title and model.limits.common_start == (name != "swimmer")
 
 
 def test_every_algorithm_has_a_preset_and_a_place_in_a_ready_comparison():
