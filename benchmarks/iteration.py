@@ -122,6 +122,23 @@ def cases(quick: bool) -> tuple[list[Case], str]:
     ], remark
 
 
+def inexact(quick: bool) -> list[Row]:
+    """(7a) and (7b) by one step of conjugate gradients, which the paper suggests for large p, beside the exact equations."""
+    rows = []
+    for rows_of_m, columns, rank in ((400, 1000, 300), (400, 400, 1000)):
+        if quick:
+            rows_of_m, columns, rank = rows_of_m // 8, columns // 8, rank // 8
+        data = mixtures(rows_of_m, columns, rank)
+        runs = [Run(make_problem(data, rank), ADMM(inner=inner), Limits(tol=0, max_iter=1000), seed=1) for inner in (0, 1)]
+        with blas_threads(1):
+            exact, one = best_alternating([run.advance for run in runs], 3 if quick else 20, time.thread_time)
+        note = f"{1e3 * one:.3g} ms against {1e3 * exact:.3g} ms"
+        rows.append(
+            Row(f"{rows_of_m}×{columns}, p={rank}: an iteration with one inner step / exact", f"{one / exact:.2f}", note=note)
+        )
+    return rows
+
+
 def projection(repeats: int) -> Row:
     """One projection onto nonnegative and smooth columns, of a noisy curve that neither set lets be."""
     rng = np.random.default_rng(0)
@@ -146,6 +163,7 @@ def main(argv: list[str] | None = None) -> None:
     faster = timings[faces.title, "float64"].iteration / timings[faces.title, "float32"].iteration
     rows.insert(3, at_least("ORL size: float64 time / float32 time", faster, 1.6, note="1 thread"))
     rows.append(projection(3 if quick else 20))
+    rows += inexact(quick)
     note = "float64, 2 threads for numpy, 1 for scipy"
     rows += [measure(case, "float64", 2).row(case.title, note) for case in chosen[:2]]
     repeats = "Best of several repeats, taking turns; all diagnostics on."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -23,9 +23,13 @@ class Comparison:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
-        """`models` lists presets ({"preset": name}) and models; what `base` says holds for those that do not say otherwise."""
-        base = values.get("base", {})
+        """`models` lists presets ({"preset": name}) and models; what `base` says holds for those that do not say otherwise.
+
+        All begin with the same random X and Y (`limits.common_start`), unless the plan says `"own_starts": true`.
+        """
+        base, same = values.get("base", {}), not values.get("own_starts", False)
         models = tuple(_model(entry, base) for entry in values["models"])
+        models = tuple(replace(model, limits=replace(model.limits, common_start=same)) for model in models)
         if len({model.dataset for model in models}) != 1:
             raise InvalidInput("models", "of a comparison share one dataset")
         return cls(values["title"], values["watch"], models)

@@ -3,7 +3,7 @@
 A path is `seed`, `rank`, `solver.alpha0`, `limits.max_iter`, `dataset.noise`, `data.held_out`, `x.1.k` (a parameter
 of the second constraint on X), `y` (all constraints on Y), `solver` (the algorithm with its options) or `preset`
 (the whole model). An axis that names several paths changes them together. `solver:ksvd.k` counts only where the
-algorithm is ksvd, so that algorithms with different options can share an axis.
+algorithm is ksvd, and `dataset:swimmer.seed` where the data is swimmer, so that what has different options can share an axis.
 """
 
 from __future__ import annotations
@@ -182,10 +182,10 @@ def changed(form: Any, path: str, value: Any) -> Any:
     if path == "preset":
         return preset_form(value)
     root, *keys = path.split(".")
-    root, _, algorithm = root.partition(":")
+    root, _, only = root.partition(":")
     if root == "solver" and keys and form.get("solver") is None:
         form = {**form, "solver": {"name": DEFAULT.name}}  # as in a model that names none
-    if algorithm and _named(form.get("solver")) != algorithm:
+    if only and _named(form.get(root)) != only:
         return form
     return _changed(form, [root, *keys], value, path)
 

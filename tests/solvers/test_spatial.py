@@ -1,5 +1,7 @@
 """Structured sparse PCA and spatial NMF: the proximal map, the dispersion, descent, and parts with a place."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -7,10 +9,12 @@ from scipy.optimize import minimize
 from semf_core import factorize
 from semf_core.common.parameters import InvalidInput
 from semf_core.factorization.problem import make_problem
-from semf_core.mathematics.metrics import match_parts
+from semf_core.mathematics.metrics import match_parts, parts_found
+from semf_core.model import preset
 from semf_core.solvers import Limits, Run, SpatialNCA, SpatialNMF, StructuredSparsePCA
 from semf_core.solvers.spatial import Dispersion
 from semf_core.solvers.structured_pca import Direction
+from tests.helpers import present
 from tests.solvers.descent import assert_never_rises, costs_along
 
 SIDE = 8
@@ -77,6 +81,19 @@ def test_spatial_components_are_compact_and_the_cost_never_rises(cls):
     assert_never_rises(costs_along(run))
     U = run.factors()[0]
     assert match_parts(U, parts).cosines.min() > 0.99
+
+
+@pytest.mark.parametrize("name", ["swimmer-spatial", "swimmer-structured", "swimmer-csmf"])
+def test_swimmers_parts_stay_and_cost_less_than_what_a_random_start_leads_to(name):
+    """Where a random start ends without all parts it is in a local minimum: the penalties do favour the truth."""
+    spec = preset(name)
+    swimmer = spec.dataset.load()
+    parts, problem = present(swimmer.parts), spec.problem(swimmer)
+    rows = slice(None) if problem.rows is None else problem.rows
+    known = replace(problem, start=(parts[rows].astype(float), present(swimmer.activations).astype(float)))
+    there, lost = (Run(at, spec.solver, Limits(max_iter=30, tol=0), 4).finish() for at in (known, problem))
+    assert parts_found(there.factors(best=False)[0], parts) == 17 > parts_found(lost.factors(best=False)[0], parts)
+    assert spec.solver.cost(known, there.state) < spec.solver.cost(problem, lost.state)
 
 
 def test_an_image_shape_that_does_not_fit_is_refused():

@@ -216,6 +216,8 @@ def test_built_in_studies_are_complete(name, service):
             cell = ready.cell(number)
             problem = cell.trial.model.problem(cell.trial.data.apply(cell.trial.model.dataset.load()).dataset)
             cell.trial.model.solver.check(problem)
+    quick = service.studies.prepare(study.sized("quick"))
+    assert all(quick.cell(number).trial.model.title is not None for number in range(quick.count)), "every run can be described"
     assert study.sized("quick").count <= study.sized("full").count
     keys = {m.key for m in study.measures}
     axes = {a.name: set(a.labels) for a in study.axes}

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from semf_core.common.parameters import InvalidInput
-from semf_core.datasets import Dataset
+from semf_core.datasets import Dataset, Swimmer
 from semf_core.model import ModelSpec, preset
 from semf_core.sets import Sparse
-from semf_core.solvers import ADMM, KSVD, RelativeADMM
-from semf_core.studies import MEASURES, VIEWS, Study, Trial, axis_from_dict
+from semf_core.solvers import ADMM, KSVD, RelativeADMM, Run
+from semf_core.studies import MEASURES, VIEWS, Study, Trial, axis_from_dict, builtin_study
 from semf_core.studies.axes import changed
 from semf_core.studies.keeping import unpacked
 from semf_core.studies.measures import measured, measures_from_form
@@ -103,6 +103,30 @@ def test_algorithms_with_options_of_their_own_share_an_axis():
     shares = axis_from_dict({"paths": ["x.0.k", "solver:nmf-l0.share"], "shares": [0.25]})
     assert shares.counted(8, 30).values == ((2, 0.25),)
     assert axis_from_dict(shares.to_dict()) == shares
+
+
+def test_data_with_options_of_its_own_shares_an_axis():
+    axes = [
+        {"name": "data", "path": "dataset", "values": [{"name": "swimmer"}, {"name": "faces"}]},
+        {"name": "instance", "paths": ["seed", "dataset:swimmer.seed"], "values": [[7, 7]]},
+    ]
+    swimmer, faces = (small(axes=axes, views=[]).cell(n).trial.model for n in (0, 1))
+    assert of(Swimmer, swimmer.dataset).seed == 7 and faces.seed == 7 and faces.dataset.name == "faces"
+
+
+def test_one_seed_is_one_start_for_the_algorithms_of_a_built_in_comparison():
+    """CSMF §4.2: the same components for all; codes by least squares for CSMF, the same random ones for relatives of NMF."""
+    study, begun = builtin_study("csmf-errors").sized("quick"), {}
+    alike = ("csmf", "csmfnc", "csmfncc", "nmf-mu", "lnmf", "nsnmf")
+    for number in range(study.count):
+        model = study.cell(number).trial.model
+        if model.solver.name in alike:
+            state = Run(model.problem(model.dataset.load()), model.solver, model.limits, 3).state
+            begun[model.solver.name] = state.W[: state.rank], state.Z[: state.rank]
+    for part, names in ((0, alike), (1, alike[2:5])):  # V of nsNMF is smoothed
+        first, *others = (begun[name][part].ravel() / np.linalg.norm(begun[name][part]) for name in names)
+        for name, other in zip(names[1:], others, strict=True):
+            assert first @ other > 0.999, name
 
 
 @pytest.mark.parametrize(
