@@ -29,6 +29,12 @@ def test_a_sound_installation(capsys, home):
     assert main(["doctor"]) == 0 and "semf app" in capsys.readouterr().out
 
 
+def test_a_package_of_several_modules_is_named_once(monkeypatch):
+    monkeypatch.setattr(doctor, "_version", lambda package: "1.0")
+    state, detail = doctor.CHECKS["exports"]()
+    assert state == "ok" and detail.count("jinja2") == 1
+
+
 def test_a_home_that_cannot_be_written(capsys, home):
     home.parent.parent.mkdir(parents=True)
     home.parent.write_text("a file where a folder should be")

@@ -35,17 +35,28 @@ def test_nothing_is_lost_on_the_way():
     assert InvalidInput("k", "is {1}").noted("in {2}").message == "is {1} (in {2})"
 
 
+REMEDIES = re.compile(
+    r"; (add|ask|begin|bring|build|check|choose|copy|cut|delete|draw|fill|give|leave|lower|make|name|pack|pass|put|raise|rename|"
+    r"save|say|scale|set|shift|split|store|subtract|supply|take|try|unpack|use|widen|write)\b"
+)
+"""How a piece of advice begins."""
+
+
 def literal_problems() -> Iterator[tuple[str, str, bool]]:
-    """Where, how it begins and whether it is called a clause of its own; for all whose beginning stands in the code."""
+    """Where, its text and whether it is called a clause of its own; for all that stand in the code ({} for what is put in)."""
     for path in [*(ROOT / "semf_core").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "InvalidInput" or len(node.args) < 2:
                 continue
-            problem = node.args[1]
-            first = problem.values[0] if isinstance(problem, ast.JoinedStr) and problem.values else problem
-            if isinstance(first, ast.Constant):
-                whole = any(k.arg == "whole" for k in node.keywords)
-                yield f"{path.relative_to(ROOT)}:{node.lineno}", str(first.value), whole
+            pieces = getattr(node.args[1], "values", [node.args[1]])
+            if isinstance(pieces[0], ast.Constant):
+                text = "".join(str(piece.value) if isinstance(piece, ast.Constant) else "{}" for piece in pieces)
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", text, any(k.arg == "whole" for k in node.keywords)
+
+
+def test_what_to_do_is_not_hidden_in_the_problem():
+    hidden = [f"{where} {problem!r}" for where, problem, _ in literal_problems() if REMEDIES.search(problem)]
+    assert not hidden, f"give what to do as the remedy: {hidden}"
 
 
 def test_a_problem_goes_on_after_its_field_or_says_that_it_does_not():

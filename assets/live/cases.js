@@ -1,5 +1,5 @@
 // The decisions of Algorithm 2 and other marks, as signs in the chart and in words below it.
-import { figure, LINES, MARKS, signOf } from "./curves.js";
+import { figure, LINES, signOf } from "./curves.js";
 import { SIGNS as CASES } from "./description.js";
 import { element } from "./dom.js";
 import { explainable } from "./words.js";
@@ -37,6 +37,6 @@ export function listCases(root, words, single, history) {
   if (list.dataset.seen === `${seen}|${kinds}`) return;
   list.dataset.seen = `${seen}|${kinds}`;
   const entry = (glyph, text, word, mark) => element("li", {}, element("span", { "aria-hidden": "true", class: mark ? "semf-mark" : null, text: glyph }), " ", element("span", { "data-word": word, text }));
-  list.replaceChildren(...kinds.map((kind) => entry(signOf(kind).glyph, MARKS[kind] ?? kind, kind, true)), ...(single ? [] : seen.map((c) => entry(CASES[c].glyph, words[c], `case_${c}`))));
+  list.replaceChildren(...kinds.map((kind) => entry(signOf(kind).glyph, signOf(kind).label, kind, true)), ...(single ? [] : seen.map((c) => entry(CASES[c].glyph, words[c], `case_${c}`))));
   explainable(root);
 }

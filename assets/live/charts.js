@@ -108,11 +108,11 @@ export class Charts {
   }
 
   colours() {
-    const { text, grid, dark, font } = this.theme;
+    const { text, grid, font, colours } = this.theme;
     const layout = {
       "font.color": text,
       "font.family": font,
-      "hoverlabel.bgcolor": dark ? "#22262e" : "#ffffff",
+      "hoverlabel.bgcolor": colours.box,
       "hoverlabel.bordercolor": grid,
       "hoverlabel.font.color": text,
       shapes: this.shapes(),
@@ -149,7 +149,7 @@ export class Charts {
     };
     const ghosts = this.lines.map((l) => ({
       type: "scatter", mode: "lines", name: "before", x: [], y: [], yaxis: axisId(l.panel), xaxis: l.panel === 1 ? "x" : "x2", zorder: -1,
-      legend: "legend", showlegend: this.named(l), hoverinfo: "skip", line: { color: this.theme.dark ? "#8a93a0" : "#a3abb6", width: l.width ?? 1.6, dash: l.dash ?? "solid" },
+      legend: "legend", showlegend: this.named(l), hoverinfo: "skip", line: { color: colours.grey, width: l.width ?? 1.6, dash: l.dash ?? "solid" },
     }));
     if (this.single) return [...lines, events, floor, ...ghosts];
     const cases = {
@@ -344,7 +344,7 @@ export class Charts {
     const shapes = marks.map((e) => line(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
     if (this.at !== null) shapes.push(line(this.at, { color: text, width: 2 }));
     const stretch = this.stretch?.();
-    if (stretch) shapes.push({ type: "rect", x0: stretch[0], x1: stretch[1], y0: 0, y1: 1, yref: "paper", layer: "below", fillcolor: colours.orange ?? "#e69f00", opacity: 0.18, line: { width: 0 } });
+    if (stretch) shapes.push({ type: "rect", x0: stretch[0], x1: stretch[1], y0: 0, y1: 1, yref: "paper", layer: "below", fillcolor: colours.orange, opacity: 0.18, line: { width: 0 } });
     return shapes;
   }
 

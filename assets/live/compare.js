@@ -1,14 +1,13 @@
 // Several runs side by side: their residuals in one chart, their components in one order.
 import { decades, figure, floorWords, logRange, readTheme } from "./curves.js";
+import { COMPARED, ERROR, LOWEST } from "./description.js";
 import { element, HALL, isPresenting } from "./dom.js";
 import { words as list } from "./pictures.js";
 import { loadPlotly } from "./plotly.js";
 
 const MOVING_MS = 700;
-const LOWEST = 1e-16; // ‖M−UV‖/‖M‖ below is rounding, and a logarithmic axis has no zero
 const READABLE = 1e-4; // no picture shows a smaller difference: below it one error is as good as another
 const BESIDE = 44; // letters of a name for which there is room beside the chart
-const AXES = { iterations: "iteration", seconds: "time (s)" };
 
 export class View {
   constructor(parent, data, setTriggerValue) {
@@ -38,7 +37,7 @@ export class View {
     const chart = element(
       "figure",
       { class: "semf-charts", "aria-label": "Residuals of the runs" },
-      element("figcaption", {}, element("span", { class: "semf-title", text: "Residual ‖M−UV‖ / ‖M‖ of the feasible factors" }), axis),
+      element("figcaption", {}, element("span", { class: "semf-title", text: `Residual ${ERROR} of the feasible factors` }), axis),
       element("label", { class: "semf-words semf-deep", hidden: true }, element("input", { type: "checkbox" }), element("span")),
       element("div", { class: "semf-plot" }),
       element("p", { class: "semf-hidden semf-chart-text" }),
@@ -117,7 +116,7 @@ export class View {
   draw() {
     const runs = [...this.runs.values()];
     if (!this.Plotly || !runs.length) return;
-    const { text, grid, font, dark } = this.theme;
+    const { text, grid, font, dark, colours } = this.theme;
     const traces = runs.map((run) => ({
       type: "scatter", mode: "lines", name: run.title.replaceAll("<", "‹"), x: run[this.axis], y: run.error.map(drawable), customdata: run.error, line: { color: lighter(run.colour, dark), dash: run.dash, width: this.presenting ? 4 : 2.2 },
       hovertemplate: `%{customdata:.4g}<extra>${run.title.replaceAll("<", "‹")}</extra>`,
@@ -128,8 +127,8 @@ export class View {
     const ranges = { xaxis: padded(logRange(runs.map((run) => run[this.axis])), 0.01), yaxis: this.errorRange(runs) };
     const layout = {
       uirevision: `${this.axis} ${this.deep}`, margin: this.presenting ? { l: 120, r: 10, t: 8, b: 90 } : { l: 60, r: 10, t: 8, b: 56 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
-      font: { color: text, family: font, size }, hoverlabel: { bgcolor: dark ? "#22262e" : "#ffffff", bordercolor: grid, font: { color: text } },
-      xaxis: { ...axis, ...ticks(ranges.xaxis), range: ranges.xaxis, title: { text: AXES[this.axis], standoff: 8, font: { size } } },
+      font: { color: text, family: font, size }, hoverlabel: { bgcolor: colours.box, bordercolor: grid, font: { color: text } },
+      xaxis: { ...axis, ...ticks(ranges.xaxis), range: ranges.xaxis, title: { text: COMPARED[this.axis], standoff: 8, font: { size } } },
       yaxis: { ...axis, ...ticks(ranges.yaxis), range: ranges.yaxis }, showlegend: true,
       legend: narrow || runs.some((run) => run.title.length > BESIDE) ? { orientation: "h", y: -0.22 } : { x: 1.01, y: 1 }, shapes: [], annotations: [],
     };

@@ -1,20 +1,17 @@
 // What both charts share: the curves, their colours, and their text for who cannot see them.
 
 // They are described in semf_core/exports/curves.py, for the report and the figures too; the server makes a module of it.
-import { COLOURS, EVENTS, PANELS } from "./description.js";
+import { BOUND, COLOURS, EVENTS, PANELS } from "./description.js";
 
 const DASHES = { dotted: "dot", dashed: "dash" };
 export const LINES = PANELS.flatMap((panel, i) =>
   panel.lines.map((line) => ({ panel: i + 1, name: line.label, word: line.column, colour: line.colour, dash: DASHES[line.dash], width: line.main ? 2.5 : undefined })),
 ).map((line, curve) => ({ ...line, curve }));
 export const TITLES = Object.fromEntries(PANELS.map((panel, i) => [i + 1, panel.unit ? `${panel.title} (${panel.unit})` : panel.title]));
-export const MARKS = EVENTS;
-// The sign of each in the chart, and the same as a character.
-const EVENT_SIGNS = { kick: ["triangle-down", "▼"], descent: ["triangle-right", "▶"], restart: ["star", "★"], edit: ["diamond", "◆"], polish: ["circle", "●"] };
 
+// The name of an event, its sign in the chart and the same as a character.
 export function signOf(kind) {
-  const [symbol, glyph] = EVENT_SIGNS[kind] ?? ["square", "■"];
-  return { symbol, glyph };
+  return EVENTS[kind] ?? { ...EVENTS.unlisted, label: kind };
 }
 
 export function readTheme(root) {
@@ -52,19 +49,19 @@ export function indexAt(x, iteration) {
 }
 
 export function markText([, kind, text]) {
-  return `${MARKS[kind] ?? kind}: ${text}`;
+  return `${signOf(kind).label}: ${text}`;
 }
 
 // The Eckart–Young bound { value, rank } in words.
 export function floorWords(floor) {
-  return `best possible at rank ${floor.rank} (Eckart–Young)`;
+  return BOUND.replace("{rank}", floor.rank);
 }
 
 function chartText(lines, history, floor) {
   const last = history.x.length - 1;
   const values = lines.map((l) => `${l.name} ${figure(history.curves[l.curve][last])}`).join(", ");
   const mark = history.events.at(-1);
-  const kinds = mark ? ` Marks: ${history.events.length}, the last one ${MARKS[mark[1]] ?? ""} at iteration ${mark[0]}.` : "";
+  const kinds = mark ? ` Marks: ${history.events.length}, the last one ${signOf(mark[1]).label} at iteration ${mark[0]}.` : "";
   const bound = floor ? ` The ${floorWords(floor)}: ${figure(floor.value)}.` : "";
   return `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}${bound}`;
 }

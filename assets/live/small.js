@@ -177,7 +177,7 @@ function reading(style, history, index) {
   for (const line of lines) disc(pen, [x, scale.y(history.curves[line.curve][index])], theme.colours[line.colour], 4);
   const width = Math.min(Math.max(...words.map((w) => pen.measureText(w).width)) + 16, style.width - 8);
   const left = Math.max(4, x + 12 + width < scale.right ? x + 12 : x - 12 - width);
-  pen.fillStyle = theme.dark ? "#22262e" : "#ffffff";
+  pen.fillStyle = theme.colours.box;
   pen.strokeStyle = theme.text;
   pen.beginPath();
   pen.roundRect(left, scale.top + 6, width, 20 * words.length + 10, 4);

@@ -16,12 +16,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from semf_core.exports.curves import series_colour
 from semf_core.studies.catalogue import builtin_sized
 from semf_core.studies.store import StudyStore
 from semf_core.studies.views import Drawing, Grid
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#8C6D31")
-"""Okabe and Ito's colours, as on the pages of the dashboard."""
 SIZE = (7.2, 3.4)
 GROUP = 0.8
 """What the bars of one setting take of the place between it and the next."""
@@ -56,14 +55,16 @@ def _bars(axes: Any, drawing: Drawing) -> None:
         places = np.arange(len(series.x)) + (i - (len(drawing.series) - 1) / 2) * width
         heights = np.asarray(series.middle, float)
         spread = np.abs(np.stack((heights - series.low, series.high - heights)))
-        axes.bar(places, heights, width, color=COLOURS[i], label=series.label, yerr=np.nan_to_num(spread), error_kw={"lw": 0.7})
+        axes.bar(
+            places, heights, width, color=series_colour(i), label=series.label, yerr=np.nan_to_num(spread), error_kw={"lw": 0.7}
+        )
     axes.set_xticks(range(len(drawing.series[0].x)), drawing.series[0].x)
     _named(axes, drawing)
 
 
 def _curves(axes: Any, drawing: Drawing) -> None:
-    for series, colour in zip(drawing.series, COLOURS * len(drawing.series), strict=False):
-        places = np.arange(len(series.x))
+    for i, series in enumerate(drawing.series):
+        places, colour = np.arange(len(series.x)), series_colour(i)
         axes.plot(places, series.middle, "o-", ms=3, lw=1.2, color=colour, label=series.label)
         axes.fill_between(places, series.low, series.high, color=colour, alpha=0.15, lw=0)
     axes.set_xticks(range(len(drawing.series[0].x)), drawing.series[0].x)

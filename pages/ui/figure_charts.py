@@ -20,7 +20,7 @@ from semf_core.lessons.figures import FIRST, LARGEST_ENTRY, PLANE, STARTS, VECTO
 from semf_core.sets import StructureSet
 
 State = tuple[Any, ...]
-BLUE, ORANGE, GREEN, GREY = "#2a7fb8", "#d07a00", "#0a8f6a", "#8a93a0"
+BLUE, ORANGE, GREEN, GREY = (COLOURS["light"][name] for name in ("blue", "orange", "green", "grey"))
 POINT = (0.6, 1.4)
 LEAST, MOST, SPARSENESS = 0.2, 0.9, 0.6
 """Of the sparseness that a reader can choose, and where it begins."""

@@ -13,6 +13,7 @@ from pages.ui.images import basis
 from pages.ui.params import say_refusal
 from pages.ui.previews import theme
 from semf_core.common.parameters import InvalidInput
+from semf_core.exports.curves import COLOURS
 from semf_core.glossary import word
 from semf_core.runs.substeps import Substep
 from semf_core.service import RunStatus, get_service
@@ -104,6 +105,6 @@ def _matrix(status: RunStatus, step: Substep, before: np.ndarray, after: np.ndar
 def _bars(old: np.ndarray, new: np.ndarray) -> None:
     chart = go.Figure(layout={"height": 260, "margin": {"l": 30, "r": 10, "t": 10, "b": 30}, "barmode": "group"})
     rows = [str(i + 1) for i in range(len(old))]
-    for name, values, colour in (("before", old, "#8a93a0"), ("after", new, "#2a7fb8"), ("difference", new - old, "#d07a00")):
-        chart.add_bar(x=rows, y=values, name=name, marker_color=colour)
+    for name, values, colour in (("before", old, "grey"), ("after", new, "blue"), ("difference", new - old, "orange")):
+        chart.add_bar(x=rows, y=values, name=name, marker_color=COLOURS["light"][colour])
     st.plotly_chart(chart, key="substep-bars", config={"displayModeBar": False}, width="stretch")

@@ -101,9 +101,9 @@ def _step(current: float | None, p: Param) -> float:
 
 def _boolean_widget(p: Param, current: Any, key: str, around: Around) -> Any:
     if p.optional:  # None is neither: what the algorithm thinks best
-        words = {NONE: None, "on": True, "off": False}
-        keep(key, next(word for word, value in words.items() if value is current))
-        return p.check(words[st.selectbox(label(p), list(words), key=key, help=help_text(p))])
+        states = {NONE: None, "on": True, "off": False}
+        keep(key, next(word for word, value in states.items() if value is current))
+        return p.check(states[st.selectbox(label(p), list(states), key=key, help=help_text(p))])
     keep(key, bool(current))
     return p.check(st.toggle(label(p), key=key, help=help_text(p)))
 

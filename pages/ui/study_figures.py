@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from semf_core.exports.curves import SERIES_COLOURS
+from semf_core.exports.curves import COLOURS, series_colour
 from semf_core.studies import Claim
 from semf_core.studies.views import Drawing, Grid, Series
 
@@ -36,7 +36,7 @@ def figure_of(drawing: Drawing, claim: Claim) -> go.Figure:
     apart = bars or not (ordered or _many(drawing))
     mode = MODES.get(drawing.view.name, "lines+markers" if ordered else "markers")
     for number, series in enumerate(drawing.series):
-        colour = SERIES_COLOURS[number % len(SERIES_COLOURS)]
+        colour = series_colour(number)
         places = _side_by_side(drawing, number) if apart else _places(series)
         if bars:
             _bar(figure, series, colour, places, GROUP / len(drawing.series))
@@ -123,7 +123,7 @@ def _claimed(figure: go.Figure, reported: list[tuple[Any, float, str]], colour: 
     marker = {"symbol": "diamond", "size": 12, "color": "white", "line": {"width": 2.5, "color": colour}}
     words = "paper: %{y:.4g}<br>%{customdata[1]}<extra></extra>"
     if not any(trace.name == PAPER for trace in figure.data):
-        neutral = marker | {"line": {"width": 2.5, "color": "#777777"}}
+        neutral = marker | {"line": {"width": 2.5, "color": COLOURS["light"]["grey"]}}
         figure.add_trace(go.Scatter(x=[None], y=[None], marker=neutral, legendrank=LAST, **shown))
     figure.add_trace(go.Scatter(x=x, y=y, marker=marker, customdata=told, hovertemplate=words, showlegend=False, **shown))
 
@@ -204,7 +204,7 @@ def marked(figure: go.Figure, place: tuple[int, int], word: str, symbol: str) ->
 def stability_bars(stability: np.ndarray, names: Sequence[str]) -> go.Figure:
     """How surely each component comes back."""
     numbers = list(range(1, len(stability) + 1))
-    figure = go.Figure(go.Bar(x=numbers, y=stability, marker_color=SERIES_COLOURS[0]))
+    figure = go.Figure(go.Bar(x=numbers, y=stability, marker_color=series_colour(0)))
     if any(names):
         labels = [f"{k} {name}".strip().replace("<", "‹") for k, name in zip(numbers, names, strict=True)]
         figure.update_xaxes(tickvals=numbers, ticktext=labels)

@@ -80,7 +80,7 @@ def _packages() -> tuple[str, str]:
 
 
 def _extra(extra: str) -> Callable[[], tuple[str, str]]:
-    packages = tuple(package for package, its_extra in OPTIONAL.values() if its_extra == extra)
+    packages = tuple(dict.fromkeys(package for package, its_extra in OPTIONAL.values() if its_extra == extra))
 
     def check() -> tuple[str, str]:
         missing = [package for package in packages if _version(package) is None]

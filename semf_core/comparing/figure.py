@@ -17,19 +17,14 @@ from matplotlib.patches import Rectangle
 
 from semf_core.comparing.scores import Curve
 from semf_core.drawing.pictures import Picture
-from semf_core.exports.curves import SERIES_COLOURS
+from semf_core.exports.curves import BOUND, COMPARED, ERROR, LOWEST, MATCHED, SERIES_COLOURS, SOFT, series_colour
 from semf_core.exports.figures import DPI, MATPLOTLIB, STYLE
 
 DASHES = ("solid", "dash", "dot")
 MATPLOTLIB_DASHES = {"solid": "-", "dash": "--", "dot": ":"}
-AXES = {"iterations": "iteration", "seconds": "time (s)"}
-ERROR = "‖M−UV‖ / ‖M‖"
 ACROSS = 4
 WIDE_TITLE, WIDE_LABEL, WIDE_CAPTION, CAPTION_LINES = 26, 30, 46, 6
 """Letters that fit over a montage, beside the curves and below a montage."""
-FRAME = "#009e73"
-LOWEST = 1e-16
-"""Of the logarithmic axis: rounding makes anything below meaningless."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +60,8 @@ class Shown:
     curves: Sequence[Curve]
     montages: Sequence[Montage]
     axis: str = "iterations"
-    floor: float | None = None
-    """The Eckart–Young bound on ‖M−UV‖/‖M‖, where there is one above zero."""
+    floor: tuple[float, int] | None = None
+    """The Eckart–Young bound on ‖M−UV‖/‖M‖ and its rank, where there is one above zero."""
 
 
 def style_of(index: int) -> tuple[str, str]:
@@ -88,7 +83,7 @@ def style_of(index: int) -> tuple[str, str]:
     >>> style_of(0), style_of(12)
     (('#0072B2', 'solid'), ('#0072B2', 'dash'))
     """
-    return SERIES_COLOURS[index % len(SERIES_COLOURS)], DASHES[index // len(SERIES_COLOURS) % len(DASHES)]
+    return series_colour(index), DASHES[index // len(SERIES_COLOURS) % len(DASHES)]
 
 
 def figure_image(shown: Shown, form: str) -> bytes:
@@ -138,7 +133,7 @@ def _montage(axes: Any, montage: Montage) -> None:
         if place in montage.found:
             left, top, width, height = (v / 100 for v in box)
             corner, where = (left, 1 - top - height), axes.transAxes
-            axes.add_patch(Rectangle(corner, width, height, transform=where, fill=False, edgecolor=FRAME, linewidth=1.2))
+            axes.add_patch(Rectangle(corner, width, height, transform=where, fill=False, edgecolor=MATCHED, linewidth=1.2))
 
 
 def _lines(title: str, width: int, most: int = 2) -> str:
@@ -153,10 +148,11 @@ def _curves(axes: Any, shown: Shown) -> None:
         x, y = getattr(curve, shown.axis), np.maximum(curve.error, LOWEST)
         axes.plot(x, y, MATPLOTLIB_DASHES[dash], color=colour, linewidth=1.6, label=label)
     if shown.floor:
-        axes.axhline(shown.floor, color="#555555", linestyle="--", linewidth=1, label="best possible at this rank (Eckart–Young)")
+        value, rank = shown.floor
+        axes.axhline(value, color=SOFT, linestyle="--", linewidth=1, label=BOUND.format(rank=rank))
     axes.set_yscale("log")
     axes.set_xscale("log")
-    axes.set_xlabel(AXES[shown.axis])
+    axes.set_xlabel(COMPARED[shown.axis])
     axes.set_ylabel(ERROR)
     axes.set_title(_headline(shown), loc="left", fontsize=11)
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -197,14 +193,14 @@ def figure_html(shown: Shown) -> str:
         line = {"color": colour, "dash": dash, "width": 2}
         figure.add_scatter(x=x, y=np.maximum(curve.error, LOWEST), mode="lines", name=label, line=line, hovertemplate=hover)
     if shown.floor:
-        figure.add_hline(shown.floor, line_dash="dash", annotation_text="best possible at this rank (Eckart–Young)")
+        figure.add_hline(shown.floor[0], line_dash="dash", annotation_text=BOUND.format(rank=shown.floor[1]))
     figure.update_layout(
         title=_headline(shown), template="plotly_white", height=520, hovermode="closest",
-        xaxis={"title": AXES[shown.axis], "type": "log"}, yaxis={"title": ERROR, "type": "log", "exponentformat": "power"},
+        xaxis={"title": COMPARED[shown.axis], "type": "log"}, yaxis={"title": ERROR, "type": "log", "exponentformat": "power"},
     )  # fmt: skip
     chart = figure.to_html(full_html=False, include_plotlyjs="inline", config={"displaylogo": False})
     tiles = "".join(map(_tile_html, shown.montages))
-    return _HTML.replace("{chart}", chart).replace("{tiles}", tiles)
+    return _HTML.replace("{matched}", MATCHED).replace("{chart}", chart).replace("{tiles}", tiles)
 
 
 def _tile_html(montage: Montage) -> str:
@@ -227,7 +223,7 @@ body { font-family: system-ui, sans-serif; margin: 1.5rem auto; max-width: 1200p
 .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 1rem; }
 figure { margin: 0; } img { width: 100%; image-rendering: pixelated; } figcaption { font-weight: 600; }
 figure p { margin: .2rem 0; font-size: .85rem; overflow-wrap: anywhere; }
-figure div { position: relative; } figure i { position: absolute; box-sizing: border-box; outline: 2px solid #009e73; }
+figure div { position: relative; } figure i { position: absolute; box-sizing: border-box; outline: 2px solid {matched}; }
 </style></head><body>
 <h1>Comparison</h1>{chart}
 <h2>Components, aligned by best match; framed where they are one of the reference</h2>

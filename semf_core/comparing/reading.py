@@ -215,7 +215,7 @@ class Reader:
         named = self.names(run_ids).items()
         montages += [self.montage(run_id, self.frame(run_id), name, reference, "light") for run_id, name in named]
         floor = self.floor(run_ids, FLOOR_SECONDS)
-        return Shown(self.curves(run_ids), [m for m in montages if m is not None], axis, None if floor is None else floor[0])
+        return Shown(self.curves(run_ids), [m for m in montages if m is not None], axis, floor)
 
     def same_data(self, run_ids: Sequence[str]) -> bool:
         """Whether all of them factorize the same matrix."""

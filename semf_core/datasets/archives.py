@@ -21,15 +21,15 @@ def open_archive(name: str, stream: IO[bytes], limits: Limits) -> zipfile.ZipFil
     try:
         archive = zipfile.ZipFile(stream)
     except Exception:  # any failure of the parser on foreign bytes is the same refusal
-        raise InvalidInput(name, "is not a readable ZIP archive; pack it again") from None
+        raise InvalidInput(name, "is not a readable ZIP archive", "pack it again") from None
     infos = archive.infolist()
     limits.check_bytes(name, sum(info.file_size for info in infos), unpacked=True)
     for info in infos:
         if info.flag_bits & 1:
-            raise InvalidInput(name, "is locked with a password; pack it again without one")
+            raise InvalidInput(name, "is locked with a password", "pack it again without one")
         # The other methods can ask for gigabytes of working memory.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise InvalidInput(name, "is packed with an unusual method; pack it again as an ordinary ZIP")
+            raise InvalidInput(name, "is packed with an unusual method", "pack it again as an ordinary ZIP")
     return archive
 
 
@@ -62,7 +62,7 @@ def read_member(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> b
 
 
 def broken_member(name: str, member: str) -> InvalidInput:
-    return InvalidInput(name, f"its member {shown(member)} is damaged; pack it again", whole=True)
+    return InvalidInput(name, f"its member {shown(member)} is damaged", "pack it again", whole=True)
 
 
 def _count(stream: IO[bytes], needle: bytes) -> int:

@@ -58,7 +58,7 @@ def decode_npy(name: str, content: bytes) -> Array:
     """The plain numbers or words of an NPY file in memory, of any shape, read-only."""
     header = _header(name, io.BytesIO(content))
     if header.dtype.kind not in "biufU" or not header.dtype.itemsize:
-        raise InvalidInput(name, f"holds {header.dtype.name} values, neither numbers nor words; save it again")
+        raise InvalidInput(name, f"holds {header.dtype.name} values, neither numbers nor words", "save it again")
     return _decoded(name, header, content)
 
 
@@ -93,7 +93,7 @@ def read_npz(name: str, stream: IO[bytes], member: str | None, stack: str, limit
         infos = {}
         for info in content_members(archive):
             if is_archive(info.filename):
-                raise InvalidInput(name, f"holds another archive ({shown(info.filename)}); unpack that first")
+                raise InvalidInput(name, f"holds another archive ({shown(info.filename)})", "unpack that first")
             if info.filename.endswith(".npy"):
                 infos[info.filename.removesuffix(".npy")] = info
         headers = {key: _member_header(name, archive, info) for key, info in infos.items()}
@@ -172,19 +172,19 @@ def _header(name: str, stream: IO[bytes]) -> Header:
         shape, fortran_order, dtype = readers[npy.read_magic(stream)](stream)
         offset = stream.tell()
     except Exception:  # any failure of the parser on foreign bytes is the same refusal
-        raise InvalidInput(name, "is not a readable NPY array; save it again with numpy.save") from None
+        raise InvalidInput(name, "is not a readable NPY array", "save it again with numpy.save") from None
     if len(shape) > MOST_DIMENSIONS:
-        raise InvalidInput(name, f"has {len(shape)} dimensions; store a matrix")
+        raise InvalidInput(name, f"has {len(shape)} dimensions", "store a matrix")
     # True is an int, but no size; an empty array of endless sides overflows although nothing is stored.
     whole = all(type(side) is int and side >= 0 for side in shape)
     if not whole or math.prod(side for side in shape if side) > MOST_ENTRIES:
-        raise InvalidInput(name, "declares a size that no array has; save it again with numpy.save")
+        raise InvalidInput(name, "declares a size that no array has", "save it again with numpy.save")
     return Header(shape, fortran_order, dtype, offset)
 
 
 def _check_length(name: str, header: Header, size: int) -> None:
     if header.nbytes > size - header.offset:
-        raise InvalidInput(name, "is cut off: it declares more entries than it holds; copy or save it again")
+        raise InvalidInput(name, "is cut off: it declares more entries than it holds", "copy or save it again")
 
 
 def _place(name: str, member: str) -> str:

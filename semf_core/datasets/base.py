@@ -152,7 +152,7 @@ class DatasetSource(Parametrized):
         for name, (rows, columns) in self.arrays().items():
             if rows * columns > most:
                 raise InvalidInput(
-                    name, f"{rows} × {columns} is more than {most:,} entries; ask for a smaller matrix", whole=True
+                    name, f"{rows} × {columns} is more than {most:,} entries", "ask for a smaller matrix", whole=True
                 )
 
 
@@ -173,19 +173,23 @@ def real_matrix(field_name: str, value: Any) -> Array:
 def check_real(field_name: str, dtype: np.dtype[Any]) -> None:
     """Refuse everything that is not a real number."""
     if dtype.kind == "c":
-        raise InvalidInput(field_name, "holds complex numbers; store the real part, the imaginary part or the modulus instead")
+        raise InvalidInput(field_name, "holds complex numbers", "store the real part, the imaginary part or the modulus instead")
     if dtype.kind == "O":
-        raise InvalidInput(field_name, "holds Python objects, which are not opened; store a plain table of numbers")
+        raise InvalidInput(field_name, "holds Python objects, which are not opened", "store a plain table of numbers")
     if dtype.kind not in "fiub":
-        raise InvalidInput(field_name, f"holds {dtype.name} values, not numbers; store a plain table of numbers")
+        raise InvalidInput(field_name, f"holds {dtype.name} values, not numbers", "store a plain table of numbers")
 
 
 def check_two_dimensional(field_name: str, shape: Sequence[int]) -> None:
     """Refuse everything that is not a matrix with at least one entry."""
     if len(shape) != 2:
-        raise InvalidInput(field_name, f"is {len(shape)}-dimensional; make it a matrix with one column (or row) for each sample")
+        raise InvalidInput(
+            field_name, f"is {len(shape)}-dimensional", "make it a matrix with one column (or row) for each sample"
+        )
     if min(shape) < 1:
-        raise InvalidInput(field_name, f"is empty (its shape is {shape[0]} × {shape[1]}); supply at least one row and one column")
+        raise InvalidInput(
+            field_name, f"is empty (its shape is {shape[0]} × {shape[1]})", "supply at least one row and one column"
+        )
 
 
 def _count_missing(data: Array) -> int:
@@ -198,10 +202,10 @@ def _count_missing(data: Array) -> int:
         if np.isinf(block).any():
             i, j = np.argwhere(np.isinf(block))[0]
             place = f"row {rows.start + i + 1}, column {j + 1}"
-            raise InvalidInput("data", f"is infinite at {place}; put a number there, or NaN for a missing entry")
+            raise InvalidInput("data", f"is infinite at {place}", "put a number there, or NaN for a missing entry")
         missing += int(np.isnan(block).sum())
     if missing == data.size:
-        raise InvalidInput("data", "every entry is missing (NaN); supply at least one number", whole=True)
+        raise InvalidInput("data", "every entry is missing (NaN)", "supply at least one number", whole=True)
     return missing
 
 
@@ -219,11 +223,11 @@ def sparse_matrix(data: Any) -> Any:
             return data
         matrix = sparse.csc_array(data, dtype=kept, copy=True)
     except ValueError as error:
-        raise InvalidInput("data", f"is not a valid sparse matrix ({error}); build it again") from None
+        raise InvalidInput("data", f"is not a valid sparse matrix ({error})", "build it again") from None
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     if not np.isfinite(matrix.data).all():
-        raise InvalidInput("data", "a sparse matrix holds NaN or infinity; missing entries need a dense matrix", whole=True)
+        raise InvalidInput("data", "a sparse matrix holds NaN or infinity", "missing entries need a dense matrix", whole=True)
     for piece in (matrix.data, matrix.indices, matrix.indptr):
         piece.flags.writeable = False
     return matrix

@@ -41,7 +41,7 @@ def _opened(name: str, content: bytes) -> Iterator[Any]:
     except (InvalidInput, MemoryError):
         raise
     except Exception:  # h5py raises half a dozen kinds on foreign bytes
-        raise InvalidInput(name, "is not a readable HDF5 file, or is damaged; save it again") from None
+        raise InvalidInput(name, "is not a readable HDF5 file, or is damaged", "save it again") from None
 
 
 def _is_array(item: Any) -> bool:
@@ -51,11 +51,11 @@ def _is_array(item: Any) -> bool:
 def _loaded(name: str, item: Any, limits: Limits, indices: bool = False) -> Array:
     """An array of plain numbers whose size was judged by its header; what it refers to elsewhere is not followed."""
     if item.is_virtual or item.external:
-        raise InvalidInput(name, "points to other files; save the numbers themselves")
+        raise InvalidInput(name, "points to other files", "save the numbers themselves")
     shape = item.shape or (0,)
     check_array(name, item.dtype, shape if len(shape) in (2, 3) else (max(1, math.prod(shape)), 1), limits)
     if indices and item.dtype.kind not in "iu":
-        raise InvalidInput(name, "holds indices that are not whole numbers; save it again")
+        raise InvalidInput(name, "holds indices that are not whole numbers", "save it again")
     return np.asarray(item[()])
 
 
@@ -72,11 +72,11 @@ def _sparse(
     pieces = [_loaded(place, group[key], limits, indices=key != names[0]) for key in names]
     maker = sparse.csr_array if row_wise else sparse.csc_array
     if pieces[2].size != shape[0 if row_wise else 1] + 1:
-        raise InvalidInput(place, "is not a valid sparse matrix; save it again")
+        raise InvalidInput(place, "is not a valid sparse matrix", "save it again")
     try:
         return maker((pieces[0], pieces[1], pieces[2]), shape=shape)
     except ValueError:
-        raise InvalidInput(place, "is not a valid sparse matrix; save it again") from None
+        raise InvalidInput(place, "is not a valid sparse matrix", "save it again") from None
 
 
 # -- MAT 7.3 -----------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def _mat_sparse(place: str, group: Any, limits: Limits) -> Any:
     shape = _mat_shape(group)
     assert shape is not None
     if "data" not in group:  # a matrix of zeros has no entries
-        raise InvalidInput(place, "is a sparse matrix without a single entry; save one that holds numbers")
+        raise InvalidInput(place, "is a sparse matrix without a single entry", "save one that holds numbers")
     return _sparse(place, group, (shape[0], shape[1]), False, limits, ("data", "ir", "jc"))
 
 
@@ -161,10 +161,10 @@ def read_h5ad(name: str, content: bytes, member: str | None, limits: Limits) -> 
     with _opened(name, content) as file:
         members = _anndata_members(file)
         if not members:
-            raise InvalidInput(name, "holds no matrix X; save it with anndata's write_h5ad")
+            raise InvalidInput(name, "holds no matrix X", "save it with anndata's write_h5ad")
         chosen = member or ("X" if "X" in members else choose_member(name, members, member))
         if chosen not in members:
-            raise InvalidInput(name, f"has no member {shown(chosen)}; choose one of {', '.join(map(shown, members))}")
+            raise InvalidInput(name, f"has no member {shown(chosen)}", f"choose one of {', '.join(map(shown, members))}")
         place = f"{name}, {shown(chosen)}"
         item = file[chosen]
         if _is_array(item):
@@ -175,7 +175,7 @@ def read_h5ad(name: str, content: bytes, member: str | None, limits: Limits) -> 
         title, labels = _classes(file.get("obs"), data.shape[0], limits) if not chosen.startswith("varm/") else ("", None)
         components = _texts(file["uns/semf/components"], limits) if "uns/semf/components" in file else None
     if data.ndim != 2:
-        raise InvalidInput(place, f"is {data.ndim}-dimensional; choose a matrix")
+        raise InvalidInput(place, f"is {data.ndim}-dimensional", "choose a matrix")
     known = {"obsm": (obs, Axis()), "varm": (var, Axis())}.get(chosen.partition("/")[0], (obs, var))
     if components is not None and len(components) == data.shape[1] and not known[1]:
         known = (known[0], Axis("component", names=tuple(components)))

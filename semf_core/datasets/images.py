@@ -61,13 +61,13 @@ def _pages(name: str, content: bytes, limits: Limits) -> Array:
             limits.check_entries(name, math.prod(shape[:1]), math.prod(shape[1:]))
             limits.check_members(name, len(file.pages))
             if len(shape) not in (2, 3):
-                raise InvalidInput(name, f"has pages of {len(shape)} dimensions; save a stack of grey pictures")
+                raise InvalidInput(name, f"has pages of {len(shape)} dimensions", "save a stack of grey pictures")
             check_real(name, series.dtype)
             pages = series.asarray(maxworkers=1).reshape(shape)
     except (InvalidInput, MemoryError):
         raise
     except Exception:
-        raise InvalidInput(name, "is a TIFF file whose pages cannot be read; save it again without compression") from None
+        raise InvalidInput(name, "is a TIFF file whose pages cannot be read", "save it again without compression") from None
     return pages if pages.ndim == 3 else pages[None]
 
 
@@ -76,9 +76,9 @@ def _opened(name: str, content: bytes, limits: Limits) -> Image.Image:
     try:
         picture = Image.open(io.BytesIO(content), formats=FORMATS)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise InvalidInput(name, f"has more than {limits.max_pixels:,} pixels; scale the picture down") from None
+        raise InvalidInput(name, f"has more than {limits.max_pixels:,} pixels", "scale the picture down") from None
     except Exception:
-        raise InvalidInput(name, "is not a readable PNG, JPEG, PGM, TIFF or BMP picture; save it again as PNG") from None
+        raise InvalidInput(name, "is not a readable PNG, JPEG, PGM, TIFF or BMP picture", "save it again as PNG") from None
     limits.check_pixels(name, *picture.size)
     return picture
 
@@ -90,7 +90,7 @@ def _decoded(name: str, picture: Image.Image, mode: str = "L") -> Array:
         except MemoryError:
             raise
         except Exception:  # decoders fail on damaged files in many ways
-            raise InvalidInput(name, "is a damaged picture; save it again as PNG") from None
+            raise InvalidInput(name, "is a damaged picture", "save it again as PNG") from None
 
 
 def _has_second_page(picture: Image.Image) -> bool:
@@ -102,7 +102,7 @@ def _has_second_page(picture: Image.Image) -> bool:
     except MemoryError:
         raise
     except Exception:  # a damaged list of pages
-        raise InvalidInput("picture", "is damaged; save it again as PNG") from None
+        raise InvalidInput("picture", "is damaged", "save it again as PNG") from None
     finally:
         picture.seek(0)
 
@@ -114,7 +114,7 @@ def stack_images(name: str, pictures: Sequence[NamedContent], colour: str, limit
     """
     ordered = sorted(pictures, key=lambda item: natural_key(item[0]))
     if not ordered:
-        raise InvalidInput(name, "holds no PNG, JPEG, PGM, TIFF or BMP picture; add some, or choose a table file itself")
+        raise InvalidInput(name, "holds no PNG, JPEG, PGM, TIFF or BMP picture", "add some, or choose a table file itself")
     limits.check_members(name, len(ordered))
     size, columns = (0, 0), np.empty((0, 0))
     mode, planes = ("RGB", len(CHANNELS)) if colour == "channels" else ("L", 1)
@@ -128,7 +128,7 @@ def stack_images(name: str, pictures: Sequence[NamedContent], colour: str, limit
             columns = np.empty((len(ordered), planes * math.prod(size)))
         if picture.size != size:
             found = f"{shown(filename)} has {_size_text(picture.size)} pixels and {shown(ordered[0][0])} has {_size_text(size)}"
-            raise InvalidInput(name, f"{found}; bring all pictures to one size", whole=True)
+            raise InvalidInput(name, found, "bring all pictures to one size", whole=True)
         values = _decoded(place, picture, mode)
         columns[j] = (values.transpose(2, 0, 1) if values.ndim == 3 else np.stack([values] * planes)).ravel()
     names = [filename for filename, _ in ordered]

@@ -56,22 +56,22 @@ SIGNATURES = (
 )
 """How files begin whose kind is beyond doubt."""
 ENDINGS = ", ".join(KINDS) + ", and tables and .mtx packed as .gz"
-ADVICE = dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "is a spreadsheet; save its sheet as CSV")
-ADVICE |= dict.fromkeys((".mp3", ".flac", ".ogg", ".m4a", ".aac", ".aif", ".aiff"), "is a packed recording; save it as WAV")
-ADVICE |= dict.fromkeys((".rds", ".rda", ".rdata"), "is R's own format; write the table with write.csv")
-ADVICE |= dict.fromkeys((".pkl", ".pickle", ".joblib"), "could run programs when it is opened; save the array with numpy.save")
-ADVICE |= dict.fromkeys(
-    (".h5", ".hdf5", ".loom"), "is HDF5 of no known layout; save it as .h5ad (scanpy reads 10x .h5 and .loom), MAT or NPY"
-)
-ADVICE |= dict.fromkeys(
-    (".hdr", ".img", ".bil", ".bip", ".bsq", ".raw"), "is a raw picture in bands; save it as MAT, NPY or TIFF"
-)
-ADVICE |= dict.fromkeys(
-    (".spc", ".jdx", ".dx", ".wdf", ".spe", ".opus"), "is a spectrometer's own format; export it as CSV or text"
-)
-ADVICE |= dict.fromkeys((".gif", ".webp", ".heic", ".svg"), "is a picture that is not read; save it as PNG")
-ADVICE |= dict.fromkeys((".pdf", ".doc", ".docx", ".html", ".json", ".xml"), "is a document; save its table as CSV")
-"""What to do with files whose ending tells what they are, though they are not read."""
+ADVICE: dict[str, tuple[str, str]] = {
+    ending: (kind, remedy)
+    for endings, kind, remedy in (
+        (".xlsx .xls .ods .numbers", "is a spreadsheet", "save its sheet as CSV"),
+        (".mp3 .flac .ogg .m4a .aac .aif .aiff", "is a packed recording", "save it as WAV"),
+        (".rds .rda .rdata", "is R's own format", "write the table with write.csv"),
+        (".pkl .pickle .joblib", "could run programs when it is opened", "save the array with numpy.save"),
+        (".h5 .hdf5 .loom", "is HDF5 of no known layout", "save it as .h5ad (scanpy reads 10x .h5 and .loom), MAT or NPY"),
+        (".hdr .img .bil .bip .bsq .raw", "is a raw picture in bands", "save it as MAT, NPY or TIFF"),
+        (".spc .jdx .dx .wdf .spe .opus", "is a spectrometer's own format", "export it as CSV or text"),
+        (".gif .webp .heic .svg", "is a picture that is not read", "save it as PNG"),
+        (".pdf .doc .docx .html .json .xml", "is a document", "save its table as CSV"),
+    )
+    for ending in endings.split()
+}
+"""What is wrong and what to do with files whose ending tells what they are, though they are not read."""
 
 
 def load_bytes(name: str, content: bytes, reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS) -> Dataset:
@@ -136,7 +136,7 @@ def load_files(
 def find_files(files: Sequence[tuple[str, bytes]], reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS) -> Found:
     """The same, with how it was read and what else could be."""
     if not files:
-        raise InvalidInput("files", "none was chosen; choose a file", whole=True)
+        raise InvalidInput("files", "none was chosen", "choose a file", whole=True)
     limits.check_bytes(shown(files[0][0]) if len(files) == 1 else "files", sum(len(content) for _, content in files))
     unpacked = [_unzipped(shown(name), content, limits) for name, content in files]
     if len(unpacked) == 1:
@@ -149,7 +149,7 @@ def find_files(files: Sequence[tuple[str, bytes]], reading: Reading = DEFAULT_RE
     for name, _ in files:
         if not is_image(name):
             together = "several files together must be pictures, tables, or a Matrix Market file with its lists of names"
-            raise InvalidInput(shown(name), f"is not a picture; {together}")
+            raise InvalidInput(shown(name), "is not a picture", together)
     pictures: list[NamedContent] = [(name, lambda content=content: content) for name, content in files]  # type: ignore[misc]
     return _found(f"{len(files)} pictures", stack_images("files", pictures, reading.colour, limits), reading, limits)
 
@@ -192,7 +192,7 @@ def find_path(path: str | Path, reading: Reading = DEFAULT_READING, limits: Limi
         if path.is_dir():
             return _read_folder(name, path, reading, limits)
         if not path.is_file():
-            raise InvalidInput(name, "there is no such file; check the path", whole=True)
+            raise InvalidInput(name, "there is no such file", "check the path", whole=True)
         with path.open("rb") as stream:
             if path.suffix.lower() == ".npy":
                 limits.check_bytes(name, min(1, path.stat().st_size))
@@ -203,7 +203,7 @@ def find_path(path: str | Path, reading: Reading = DEFAULT_READING, limits: Limi
     except (OSError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(name, "cannot be opened; check the path and the rights to read it") from None
+        raise InvalidInput(name, "cannot be opened", "check the path and the rights to read it") from None
     return find_files([(name, content)], reading, limits)
 
 
@@ -215,10 +215,10 @@ def _unzipped(name: str, content: bytes, limits: Limits) -> tuple[str, bytes]:
     try:
         data = unpacker.decompress(content, limits.max_bytes + 1)
     except zlib.error:
-        raise InvalidInput(name, "is not a readable gzip file; pack it again") from None
+        raise InvalidInput(name, "is not a readable gzip file", "pack it again") from None
     limits.check_bytes(name, len(data), unpacked=True)
     if not unpacker.eof:
-        raise InvalidInput(name, "is cut off; pack it again")
+        raise InvalidInput(name, "is cut off", "pack it again")
     return name[:-3], data
 
 
@@ -227,15 +227,15 @@ def _kind(name: str, start: bytes) -> str:
     ending = Path(name).suffix.lower()
     kind = KINDS.get(ending)
     if ending in ADVICE:
-        raise InvalidInput(name, ADVICE[ending])
+        raise InvalidInput(name, *ADVICE[ending])
     if kind is None:
-        raise InvalidInput(name, f"has an ending that is not known; name it by its content: {ENDINGS}")
+        raise InvalidInput(name, "has an ending that is not known", f"name it by its content: {ENDINGS}")
     found = next((k for signature, k in SIGNATURES if start.startswith(signature)), None)
     fits = {"NPZ": ("ZIP",), "MAT": ("MAT", "HDF5"), "AnnData": ("HDF5",)}.get(kind, (kind,))
     if found is not None and found not in fits:
-        raise InvalidInput(name, f"is named {ending} but holds {found} content; give it the ending of its content")
+        raise InvalidInput(name, f"is named {ending} but holds {found} content", "give it the ending of its content")
     if found is None and kind in ("NPY", "NPZ", "ZIP", "AnnData", "Parquet", "WAV", "Matrix Market"):
-        raise InvalidInput(name, f"is named {ending} but does not hold {kind} content; save it again")
+        raise InvalidInput(name, f"is named {ending} but does not hold {kind} content", "save it again")
     return kind
 
 
@@ -248,7 +248,7 @@ def _read_archive(name: str, content: bytes, reading: Reading, limits: Limits) -
             return _read_market(name, files, limits)
         for filename in members:
             if is_archive(filename):
-                raise InvalidInput(name, f"holds another archive ({shown(filename)}); unpack that first")
+                raise InvalidInput(name, f"holds another archive ({shown(filename)})", "unpack that first")
         tables = {f: info for f, info in members.items() if KINDS.get(Path(f).suffix.lower()) not in (None, "picture", "ZIP")}
         if (any(is_image(f) for f in members) and reading.member is None) or not tables:
             pictures: list[NamedContent] = [
@@ -261,10 +261,10 @@ def _read_archive(name: str, content: bytes, reading: Reading, limits: Limits) -
             with contextlib.suppress(InvalidInput):  # they are no samples of one matrix
                 return join_tables(name, [(f, read_member(name, archive, info)) for f, info in tables.items()], reading, limits)
         if reading.member is None and len(tables) > 1:
-            raise InvalidInput(name, f"holds several tables; name one of {listed(tables)} as its member")
+            raise InvalidInput(name, "holds several tables", f"name one of {listed(tables)} as its member")
         chosen = reading.member or next(iter(tables))
         if chosen not in tables:
-            raise InvalidInput(name, f"has no member {shown(chosen)}; choose one of {listed(tables)}")
+            raise InvalidInput(name, f"has no member {shown(chosen)}", f"choose one of {listed(tables)}")
         inner = read_member(name, archive, tables[chosen])
     place = f"{name}, {shown(chosen)}"
     limits.check_bytes(place, len(inner))
@@ -280,10 +280,10 @@ def _read_market(name: str, files: Sequence[tuple[str, bytes]], limits: Limits) 
     matrices = [(f, content) for f, content in files if f.lower().endswith(matrix_market.ENDING)]
     others = [(f, content) for f, content in files if not f.lower().endswith(matrix_market.ENDING)]
     if len(matrices) != 1:
-        raise InvalidInput(name, "holds several Matrix Market files; choose one of them and its lists of names")
+        raise InvalidInput(name, "holds several Matrix Market files", "choose one of them and its lists of names")
     for f, _ in others:
         if not f.lower().endswith(matrix_market.NAME_ENDINGS):
-            raise InvalidInput(shown(f), "is no list of names for the matrix; choose files with one name a line (.tsv, .txt)")
+            raise InvalidInput(shown(f), "is no list of names for the matrix", "choose files with one name a line (.tsv, .txt)")
     return matrix_market.read_mtx(shown(matrices[0][0]), matrices[0][1], others, limits)
 
 

@@ -66,7 +66,7 @@ def read_mat(name: str, content: bytes, member: str | None, stack: str, limits: 
         if others and (not numeric or member in others):
             asked = shown(member if member in others else others[0])
             raise InvalidInput(
-                name, f"its variable {asked} is a cell, struct, text or object; save a plain numeric matrix", whole=True
+                name, f"its variable {asked} is a cell, struct, text or object", "save a plain numeric matrix", whole=True
             )
         chosen = choose_member(name, {key: v.shape for key, v in numeric.items()}, member)
         data = _matrix(name, numeric[chosen], order, limits)
@@ -76,7 +76,7 @@ def read_mat(name: str, content: bytes, member: str | None, stack: str, limits: 
         cells = {v.name: v for v in variables if v.array_class == CELL_CLASS and describes(v.name, "U", v.shape)}
         extras |= {k: found for k, v in cells.items() if (found := _cell_texts(name, v, order, limits)) is not None}
     except _Damaged:
-        raise InvalidInput(name, "is not a readable MAT file; save it in MATLAB with -v7") from None
+        raise InvalidInput(name, "is not a readable MAT file", "save it in MATLAB with -v7") from None
     listed = {k: v.shape for k, v in numeric.items() if is_readable(v.shape) and min(v.shape) > 1}
     return replace(matrix_or_stack(data, extras, stack, bands_last=True), members=listed, member=chosen)
 
@@ -84,7 +84,7 @@ def read_mat(name: str, content: bytes, member: str | None, stack: str, limits: 
 def _byte_order(name: str, content: bytes) -> str:
     order = {b"\x00\x01IM": "<", b"\x01\x00MI": ">"}.get(content[124:128])
     if order is None:
-        raise InvalidInput(name, "is not a MAT file of version 5; save it in MATLAB with -v7")
+        raise InvalidInput(name, "is not a MAT file of version 5", "save it in MATLAB with -v7")
     return order
 
 

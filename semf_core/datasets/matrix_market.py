@@ -37,7 +37,7 @@ def read_mtx(name: str, content: bytes, lists: Sequence[tuple[str, bytes]], limi
         if not (for_rows or for_columns):
             sides = f"{matrix.shape[0]:,} × {matrix.shape[1]:,}"
             raise InvalidInput(
-                shown(file), f"has {len(names):,} names, and the matrix is {sides}; choose the list that belongs to it"
+                shown(file), f"has {len(names):,} names, and the matrix is {sides}", "choose the list that belongs to it"
             )
         side, title = _titled(words)
         if for_rows and (not for_columns or side != "columns"):
@@ -69,22 +69,22 @@ def _matrix(name: str, content: bytes, limits: Limits) -> Any:
     except MemoryError:
         raise
     except Exception:
-        raise InvalidInput(name, "is not a readable Matrix Market file; write it again") from None
+        raise InvalidInput(name, "is not a readable Matrix Market file", "write it again") from None
     if kind not in ("real", "integer", "pattern", "unsigned-integer", "double"):
-        raise InvalidInput(name, f"holds {shown(str(kind))} values; store real numbers")
+        raise InvalidInput(name, f"holds {shown(str(kind))} values", "store real numbers")
     if not (0 < rows <= MOST_SIDE and 0 < columns <= MOST_SIDE):
-        raise InvalidInput(name, f"declares {rows} × {columns} entries, which no matrix here has; check its second line")
+        raise InvalidInput(name, f"declares {rows} × {columns} entries, which no matrix here has", "check its second line")
     if form == "array":
         limits.check_entries(name, rows, columns)
     # An entry takes at least "1 1\n"; a symmetric one stands for two. This bounds the memory by the size of the file.
     elif entries > len(content) // 4:
-        raise InvalidInput(name, "is cut off: it declares more entries than it holds; copy or write it again")
+        raise InvalidInput(name, "is cut off: it declares more entries than it holds", "copy or write it again")
     try:
         found = mmread(io.BytesIO(content), spmatrix=False)
     except MemoryError:
         raise
     except Exception:
-        raise InvalidInput(name, "is a damaged Matrix Market file; write it again") from None
+        raise InvalidInput(name, "is a damaged Matrix Market file", "write it again") from None
     return sparse.csc_array(found) if sparse.issparse(found) else found
 
 

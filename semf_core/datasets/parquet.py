@@ -33,9 +33,9 @@ def read_parquet(name: str, content: bytes, index: str, limits: Limits) -> Raw:
         numbers = [j for j, f in enumerate(fields) if _is_number(pa, f.type)]
         words = [j for j, f in enumerate(fields) if _is_word(pa, f.type)]
         if not numbers:
-            raise InvalidInput(name, "holds no column of numbers; save a table of numbers")
+            raise InvalidInput(name, "holds no column of numbers", "save a table of numbers")
         if file.metadata.num_rows < 1:
-            raise InvalidInput(name, "has no rows; supply at least one")
+            raise InvalidInput(name, "has no rows", "supply at least one")
         data = np.empty((file.metadata.num_rows, len(numbers)))
         texts: dict[int, list[str]] = {i: [] for i in range(len(words))}
         filled = 0
@@ -52,9 +52,9 @@ def read_parquet(name: str, content: bytes, index: str, limits: Limits) -> Raw:
     except (InvalidInput, MemoryError):
         raise
     except Exception:  # pyarrow raises its own kinds and Python's on foreign bytes
-        raise InvalidInput(name, "is not a readable Parquet file, or is damaged; save it again") from None
+        raise InvalidInput(name, "is not a readable Parquet file, or is damaged", "save it again") from None
     if filled != len(data):
-        raise InvalidInput(name, "holds fewer rows than it says; save it again")
+        raise InvalidInput(name, "holds fewer rows than it says", "save it again")
     order = ["" if fields[j].name == "__index_level_0__" else fields[j].name for j in [*words, *numbers]]
     own = (file.schema_arrow.metadata or {}).get(INDEX.encode(), b"").decode("utf-8", "replace")
     layout = Layout(b",", len(order), False, tuple(range(len(words))), tuple(order), texts=bool(own))

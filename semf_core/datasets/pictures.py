@@ -87,7 +87,7 @@ class Olivetti(DatasetSource):
             bunch = fetch_olivetti_faces()
         except OSError as error:  # no network, or nowhere to keep them
             raise InvalidInput(
-                "olivetti", f"the faces could not be fetched ({error}); use a file of your own", whole=True
+                "olivetti", f"the faces could not be fetched ({error})", "use a file of your own", whole=True
             ) from None
         note = "AT&T Laboratories Cambridge (1992 to 1994), as distributed by scikit-learn."
         return Dataset(bunch.data.T, title=self.title, image_shape=(64, 64), labels=bunch.target, note=note)
@@ -123,7 +123,7 @@ class Patches(DatasetSource):
         places = windows.shape[0] * windows.shape[1]
         if self.count > places:
             raise InvalidInput(
-                "count", f"{self.image} has only {places} patches of {self.size} × {self.size}; ask for fewer", whole=True
+                "count", f"{self.image} has only {places} patches of {self.size} × {self.size}", "ask for fewer", whole=True
             )
         chosen = np.random.default_rng(self.seed).choice(places, self.count, replace=False)
         patches = windows[np.divmod(chosen, windows.shape[1])].reshape(self.count, -1).T

@@ -38,7 +38,7 @@ class _Codes(DatasetSource):
     def _check(self, atoms: int, nonzeros: int) -> None:
         if nonzeros > atoms:
             raise InvalidInput(
-                "nonzeros", f"a sample cannot use {nonzeros} of {atoms} atoms; lower it or raise atoms", whole=True
+                "nonzeros", f"a sample cannot use {nonzeros} of {atoms} atoms", "lower it or raise atoms", whole=True
             )
         self.check_entries()
 

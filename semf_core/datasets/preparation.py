@@ -155,7 +155,7 @@ def _picture(dataset: Dataset) -> tuple[tuple[int, int], str]:
     if dataset.axes.map_shape is not None:
         return dataset.axes.map_shape, "columns"
     raise InvalidInput(
-        "picture", "neither the samples are pictures nor are they the pixels of one; say so when the file is read", whole=True
+        "picture", "neither the samples are pictures nor are they the pixels of one", "say so when the file is read", whole=True
     )
 
 
@@ -267,7 +267,7 @@ class Log1p(Step):
 
 def _log1p(values: Array) -> Array:
     if np.nanmin(values, initial=0.0) <= -1:
-        raise InvalidInput("data", "an entry is −1 or less, which has no logarithm; subtract the minimum first", whole=True)
+        raise InvalidInput("data", "an entry is −1 or less, which has no logarithm", "subtract the minimum first", whole=True)
     return np.log1p(values)
 
 
@@ -318,7 +318,7 @@ class SubtractMinimum(Step):
         data = dataset.data
         if sparse.issparse(data):
             if data.data.min(initial=0.0) < 0 or data.nnz == data.shape[0] * data.shape[1]:
-                raise InvalidInput("data", "a sparse matrix would become dense; store it as a dense one first", whole=True)
+                raise InvalidInput("data", "a sparse matrix would become dense", "store it as a dense one first", whole=True)
             return dataset  # the zeros that are not stored are the minimum
         out = np.empty(data.shape, data.dtype)
         lows = np.full(data.shape[1], np.inf)

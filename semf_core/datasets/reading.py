@@ -34,23 +34,25 @@ class Limits:
 
     def check_bytes(self, name: str, size: int, unpacked: bool = False) -> None:
         if size == 0 and not unpacked:
-            raise InvalidInput(name, "is empty; choose a file with data in it")
+            raise InvalidInput(name, "is empty", "choose a file with data in it")
         if size > self.max_bytes:
             what = "unpacks to" if unpacked else "has"
-            raise InvalidInput(name, f"{what} more than {self.max_bytes / 2**20:g} MB; choose a smaller file")
+            raise InvalidInput(name, f"{what} more than {self.max_bytes / 2**20:g} MB", "choose a smaller file")
 
     def check_entries(self, name: str, rows: int, columns: int) -> None:
         if rows * columns > self.max_entries:
             wanted = f"{rows:,} × {columns:,}"
-            raise InvalidInput(name, f"holds {wanted} entries, more than {self.max_entries:,}; choose a smaller part of the data")
+            raise InvalidInput(
+                name, f"holds {wanted} entries, more than {self.max_entries:,}", "choose a smaller part of the data"
+            )
 
     def check_pixels(self, name: str, width: int, height: int) -> None:
         if width * height > self.max_pixels:
-            raise InvalidInput(name, f"has {width} × {height} pixels, more than {self.max_pixels:,}; scale the picture down")
+            raise InvalidInput(name, f"has {width} × {height} pixels, more than {self.max_pixels:,}", "scale the picture down")
 
     def check_members(self, name: str, count: int) -> None:
         if count > self.max_members:
-            raise InvalidInput(name, f"holds more than {self.max_members:,} members; split it into smaller ones")
+            raise InvalidInput(name, f"holds more than {self.max_members:,} members", "split it into smaller ones")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -153,7 +155,7 @@ def choose_member(name: str, shapes: Mapping[str, Sequence[int]], wanted: str | 
     """The member asked for, the one called data or M, or the only matrix; otherwise ask."""
     if wanted is not None and wanted != LARGEST:
         if wanted not in shapes:
-            raise InvalidInput(name, f"has no member {shown(wanted)}; choose one of {listed(shapes)}")
+            raise InvalidInput(name, f"has no member {shown(wanted)}", f"choose one of {listed(shapes)}")
         return wanted
     matrices = [k for k, s in shapes.items() if is_readable(s) and min(s) > 1 and k not in EXTRAS]
     for usual in ("data", "M", "X"):
@@ -169,12 +171,12 @@ def choose_member(name: str, shapes: Mapping[str, Sequence[int]], wanted: str | 
     if matrices and wanted == LARGEST:
         return max(matrices, key=lambda k: math.prod(shapes[k]))
     if matrices:
-        raise InvalidInput(name, f"holds several matrices; name one of {listed(matrices)} as its member")
+        raise InvalidInput(name, "holds several matrices", f"name one of {listed(matrices)} as its member")
     # A lone vector or cube is worth its own sentence about its shape, which the caller gives.
     if len(shapes) == 1:
         return next(iter(shapes))
     found = f"only {listed(shapes)}" if shapes else "no array at all"
-    raise InvalidInput(name, f"holds no matrix of numbers but {found}; store a 2-D array called data")
+    raise InvalidInput(name, f"holds no matrix of numbers but {found}", "store a 2-D array called data")
 
 
 def listed(names: Iterable[str]) -> str:

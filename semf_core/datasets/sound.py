@@ -41,16 +41,16 @@ def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
     except MemoryError:
         raise
     except Exception:  # the parser fails in many ways on foreign bytes
-        raise InvalidInput(name, "is not a readable WAV recording; save it as plain PCM WAV") from None
+        raise InvalidInput(name, "is not a readable WAV recording", "save it as plain PCM WAV") from None
     if rate < 1 or not samples.size:
-        raise InvalidInput(name, "holds no sound; save it as plain PCM WAV")
+        raise InvalidInput(name, "holds no sound", "save it as plain PCM WAV")
     sound = samples.mean(axis=1) if samples.ndim == 2 else samples.astype(float)
     if samples.dtype.kind in "iu":
         full = np.iinfo(samples.dtype)
         sound = (sound - (full.max + 1) // 2 * (samples.dtype.kind == "u")) / (full.max / (2 if samples.dtype.kind == "u" else 1))
     window = 2 ** max(3, round(np.log2(WINDOW_SECONDS * rate)))
     if len(sound) < window:
-        raise InvalidInput(name, f"is shorter than one window of {window} samples; choose a longer recording")
+        raise InvalidInput(name, f"is shorter than one window of {window} samples", "choose a longer recording")
     hop = window // HOPS
     transform = scipy.signal.ShortTimeFFT(scipy.signal.windows.hann(window, sym=False), hop, rate)
     first, last = transform.lower_border_end[1], transform.upper_border_begin(len(sound))[1]

@@ -60,7 +60,7 @@ def read_table(name: str, content: bytes, limits: Limits, header: str = "auto", 
     remarks += said
     begun = list(islice(_significant_lines(table, 0), LOOKED_AT))
     if not begun:
-        raise InvalidInput(name, "holds no numbers; supply a table with one number in each cell")
+        raise InvalidInput(name, "holds no numbers", "supply a table with one number in each cell")
     delimiter, first = delimiter_of(begun[min(1, len(begun) - 1)][1]), delimiter_of(begun[0][1])
     if delimiter is None and first is not None and all(is_number(cell.strip()) for cell in _cells(name, *begun[0], first)):
         delimiter = first
@@ -70,7 +70,7 @@ def read_table(name: str, content: bytes, limits: Limits, header: str = "auto", 
     layout = layout_of([line for _, line in begun[:judged]], delimiter, header, spread)
     skip = begun[len(layout.annotations)][0] + 1 if layout.header is not None else 0
     if len(begun) == 1 and not any(is_number(cell) for cell in split(begun[0][1], delimiter)):
-        raise InvalidInput(name, f"holds text but no numbers in line {begun[0][0] + 1}; supply a table of numbers")
+        raise InvalidInput(name, f"holds text but no numbers in line {begun[0][0] + 1}", "supply a table of numbers")
     _check_near_numbers(name, begun[len(layout.annotations) + (layout.header is not None) : judged], layout)
     start = _offset_of_line(table, skip)
     rows = table.count(b"\n", start) + 1
@@ -173,7 +173,7 @@ def _cells(name: str, number: int, line: bytes, delimiter: bytes | None) -> list
     cells = line.split(delimiter, MOST_COLUMNS)
     if len(cells) > MOST_COLUMNS:
         sizes = f"line {number + 1} has more than {MOST_COLUMNS:,} cells"
-        raise InvalidInput(name, f"{sizes}; write one sample a line, or save it as NPY", whole=True)
+        raise InvalidInput(name, sizes, "write one sample a line, or save it as NPY", whole=True)
     return cells
 
 
@@ -250,19 +250,19 @@ def _refusal(name: str, problem: str, piece: bytes, before: int, layout: Layout)
         return _text_cell(name, before + _line_of_row(piece, int(found[2])), place, found[1])
     if found := UNEQUAL_LINES.search(problem):
         return _unequal_line(name, before + _line_of_row(piece, int(found[3]) - 1), int(found[2]), int(found[1]))
-    return InvalidInput(name, "is not a table of numbers; save it as CSV with one number in each cell")
+    return InvalidInput(name, "is not a table of numbers", "save it as CSV with one number in each cell")
 
 
 def _text_cell(name: str, line: int, column: int, cell: str) -> InvalidInput:
     text = shown(cell.strip())
     return InvalidInput(
-        name, f"line {line}, column {column} holds the text '{text}'; every cell must be a number or empty", whole=True
+        name, f"line {line}, column {column} holds the text '{text}'", "every cell must be a number or empty", whole=True
     )
 
 
 def _unequal_line(name: str, line: int, cells: int, columns: int) -> InvalidInput:
     return InvalidInput(
-        name, f"line {line} has {cells} cells, the lines before {columns}; make all lines equally long", whole=True
+        name, f"line {line} has {cells} cells, the lines before {columns}", "make all lines equally long", whole=True
     )
 
 

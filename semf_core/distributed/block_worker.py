@@ -106,7 +106,7 @@ class Part:
             for rows, block in held.matrix().blocks():
                 if not np.isfinite(block).all():
                     where = f"holds a missing or infinite entry in rows {held.first + rows.start} to {held.first + rows.stop - 1}"
-                    raise InvalidInput("M", f"{where}; blocks of rows must be complete (factorize takes missing entries)")
+                    raise InvalidInput("M", where, "blocks of rows must be complete (factorize takes missing entries)")
                 total += float(np.vdot(block, block))
                 negative += negative_squares(block)
         return total, negative
@@ -255,7 +255,7 @@ def _writing() -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidInput(
-            "folder", f"a worker cannot write there ({error}); all workers need the same folder", whole=True
+            "folder", f"a worker cannot write there ({error})", "all workers need the same folder", whole=True
         ) from None
 
 

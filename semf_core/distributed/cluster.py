@@ -60,8 +60,8 @@ class Share:
         if needed > room:
             raise InvalidInput(
                 "M",
-                f"a worker has {max(room, 0) / 1e6:.0f} MB for its rows of M, but needs {needed / 1e6:.0f} MB at the least;"
-                " cut M into smaller blocks that the workers read from files, or give them more memory",
+                f"a worker has {max(room, 0) / 1e6:.0f} MB for its rows of M, but needs {needed / 1e6:.0f} MB at the least",
+                "cut M into smaller blocks that the workers read from files, or give them more memory",
                 whole=True,
             )
         keep, left = [], room - needed

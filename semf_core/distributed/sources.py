@@ -79,7 +79,7 @@ def blocks_of(M: Any) -> list[Block]:
         blocks = [_given(i, b) for i, b in enumerate(M)]
     else:
         kinds = "a Dask array, a memory map, or a list of arrays or of .npy files with the rows"
-        raise InvalidInput("M", f"must be {kinds}, not {type(M).__name__}; for a matrix in memory there is factorize")
+        raise InvalidInput("M", f"must be {kinds}, not {type(M).__name__}", "for a matrix in memory there is factorize")
     blocks = [b for b in blocks if b.shape[0]]
     if not blocks or not blocks[0].shape[1]:
         raise InvalidInput("M", "is empty")

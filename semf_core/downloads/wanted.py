@@ -14,8 +14,8 @@ from typing import Any
 import semf_core
 from semf_core.common.parameters import InvalidInput
 from semf_core.comparing import Reader, figure_html, figure_image, table_csv
-from semf_core.comparing.figure import AXES
 from semf_core.exports import EXPORTS
+from semf_core.exports.curves import COMPARED
 from semf_core.lessons import lessons
 from semf_core.lessons.export import lesson_export
 from semf_core.lessons.stage_runs import Found, digest, models, stage_run
@@ -90,8 +90,8 @@ COMPARISON_KINDS = {"csv": "text/csv", "png": "image/png", "svg": "image/svg+xml
 
 def comparison_file(service: Service, run_ids: Sequence[str], kind: str, axis: str) -> Wanted:
     """The table or the figure of several runs."""
-    if kind not in COMPARISON_KINDS or axis not in AXES:
-        known = f"{', '.join(COMPARISON_KINDS)}, against {' or '.join(AXES)}"
+    if kind not in COMPARISON_KINDS or axis not in COMPARED:
+        known = f"{', '.join(COMPARISON_KINDS)}, against {' or '.join(COMPARED)}"
         raise InvalidInput("export", f"there is no {kind!r} against {axis!r}", f"known are {known}", whole=True)
     found = Reader(service).existing(run_ids)
     if not found:

@@ -1,6 +1,6 @@
-"""What the charts of a run show: panels, lines, colours, and signs for cases and events.
+"""What the charts show: panels, lines, axes, colours, and signs for cases and events.
 
-The one description that the live view, the report, the figures and the slides are drawn from.
+The one description that the live view, Compare, studies, the report, the figures and the slides are drawn from.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ COLOURS = {
         "purple": "#A8508A",
         "green": "#00805E",
         "vermilion": "#C04A00",
+        "grey": "#8A93A0",
+        "box": "#FFFFFF",
     },
     "dark": {
         "blue": "#56B4E9",
@@ -28,6 +30,8 @@ COLOURS = {
         "purple": "#E59CC4",
         "green": "#3CC79B",
         "vermilion": "#FF8A4C",
+        "grey": "#8A93A0",
+        "box": "#22262E",
     },
 }
 SERIES_COLOURS = (
@@ -35,14 +39,36 @@ SERIES_COLOURS = (
     "#444444", "#B2182B", "#1B7837", "#8C510A",
 )  # fmt: skip
 """For any number of runs or series in one chart: Okabe and Ito's, then others of unlike lightness."""
-EVENT_WORDS = {
-    "kick": "Kick",
-    "descent": "Descent",
-    "restart": "New start",
-    "edit": "Change",
-    "polish": "Polish",
-    "fork": "Start from given factors",
-    "unlisted": "Remark",
+SOFT = "#52606D"
+"""Text beside what counts, on white."""
+MATCHED = "#009E73"
+"""The frame of a component that is one of the reference."""
+COMPARED = {"iterations": "iteration", "seconds": "time (s)"}
+"""Axes over which runs are compared."""
+ERROR = "‖M−UV‖ / ‖M‖"
+LOWEST = 1e-16
+"""Of an axis of it: what is below is rounding, and a logarithmic axis has no zero."""
+BOUND = "best possible at rank {rank} (Eckart–Young)"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How an event of a run is called and marked."""
+
+    label: str
+    glyph: str = "■"
+    symbol: str = "square"
+    """In plotly."""
+
+
+EVENTS = {
+    "kick": Mark("Kick", "▼", "triangle-down"),
+    "descent": Mark("Descent", "▶", "triangle-right"),
+    "restart": Mark("New start", "★", "star"),
+    "edit": Mark("Change", "◆", "diamond"),
+    "polish": Mark("Polish", "●", "circle"),
+    "fork": Mark("Start from given factors"),
+    "unlisted": Mark("Remark"),
 }
 
 
@@ -127,12 +153,26 @@ def panels(splits: bool) -> tuple[Panel, ...]:
     return (replace(RESIDUALS, lines=(Line("residual_uv", "‖M−UV‖", "blue", main=True),)),)
 
 
+def event_label(kind: str) -> str:
+    """What an event is called; one of a kind that a later version brought by its own name."""
+    return EVENTS[kind].label if kind in EVENTS else kind
+
+
+def series_colour(index: int) -> str:
+    """The colour of a run or series by its place in a chart; they come again when there are no more."""
+    return SERIES_COLOURS[index % len(SERIES_COLOURS)]
+
+
 def script() -> str:
     """The same as a module for browsers; assets/live/curves.js takes it from there."""
     told = {
         "COLOURS": COLOURS,
         "PANELS": [asdict(panel) for panel in panels(True)],
         "SIGNS": {int(case): asdict(sign) for case, sign in ALL_SIGNS.items()},
-        "EVENTS": EVENT_WORDS,
+        "EVENTS": {kind: asdict(mark) for kind, mark in EVENTS.items()},
+        "COMPARED": COMPARED,
+        "ERROR": ERROR,
+        "LOWEST": LOWEST,
+        "BOUND": BOUND,
     }
     return "".join(f"export const {name} = {json.dumps(value, ensure_ascii=False)};\n" for name, value in told.items())

@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.drawing.pictures import HALF, Picture, heat_map, palette
-from semf_core.exports.curves import COLOURS, SIGNS, Panel, panels
+from semf_core.exports.curves import COLOURS, SIGNS, SOFT, Panel, panels
 from semf_core.exports.story import Story
 from semf_core.solvers import COLUMNS
 from semf_core.solvers.penalties import CASE_WORDS
@@ -111,9 +111,7 @@ def _basis(story: Story) -> Figure:
     axes = figure.axes[0]
     for column, left, top, _, _ in picture.tiles:
         corner = (left * picture.width / 100 - 0.5, top * picture.height / 100 - 0.5)
-        axes.annotate(
-            _label(story, column), corner, xytext=(1, -1), textcoords="offset points", fontsize=6, va="top", color="#52606d"
-        )
+        axes.annotate(_label(story, column), corner, xytext=(1, -1), textcoords="offset points", fontsize=6, va="top", color=SOFT)
     axes.set_axis_off()
     return figure
 

@@ -16,7 +16,7 @@ from semf_core.common.spelling import number
 from semf_core.drawing import pictures
 from semf_core.drawing.downsample import decisions, stretch_ends, stride_for
 from semf_core.drawing.pictures import Picture
-from semf_core.exports.curves import EVENT_WORDS, SIGNS, panels
+from semf_core.exports.curves import SIGNS, event_label, panels
 from semf_core.exports.story import Story, plain
 from semf_core.factorization.scores import truth_scores, truth_words
 from semf_core.runs.frames import FactorFrame
@@ -40,7 +40,7 @@ def payload(story: Story, characters: int | None = None) -> dict[str, Any]:
     samples = samples_of(story) if frames else None
     return {
         "rank": story.spec.rank,
-        "events": [[e.iteration, plain(EVENT_WORDS.get(e.kind, e.kind)), plain(e.text)] for e in story.events[-MOST_EVENTS:]],
+        "events": [[e.iteration, plain(event_label(e.kind)), plain(e.text)] for e in story.events[-MOST_EVENTS:]],
         "frames": frames,
         "stills": {} if samples is None else {"samples": cut(samples)},
         "tiles": story.basis(story.final.U).to_dict()["tiles"] if frames else [],

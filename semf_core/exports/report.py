@@ -9,7 +9,7 @@ from markupsafe import Markup
 from semf_core.datasets import Dataset
 from semf_core.drawing.components import components_html, has_view
 from semf_core.exports import facts
-from semf_core.exports.curves import EVENT_WORDS
+from semf_core.exports.curves import event_label
 from semf_core.exports.document import document
 from semf_core.exports.mathml import mathml, own_structure, set_formula
 from semf_core.exports.payload import MOST_EVENTS
@@ -50,7 +50,7 @@ def _content(story: Story) -> dict[str, Any]:
         "outcome": facts.outcome(story),
         "certificate": facts.certificate(story),
         "result": story.result,
-        "events": [(e.iteration, EVENT_WORDS.get(e.kind, e.kind), e.text) for e in story.events[-MOST_EVENTS:]],
+        "events": [(e.iteration, event_label(e.kind), e.text) for e in story.events[-MOST_EVENTS:]],
         "changed": any(e.kind in {"edit", "fork"} for e in story.events),
         "event_count": len(story.events),
         "code": python_code(spec),

@@ -164,7 +164,7 @@ def _counted(query: str, axes: Axes) -> tuple[Array, tuple[str, ...], tuple[str,
     known = [word for word in asked if word in rows]
     if not known:
         some = ", ".join(axes.rows.names[:5])
-        raise InvalidInput("query", f"has no word that is a row of the data; such words are {some}")
+        raise InvalidInput("query", "has no word that is a row of the data", f"such words are {some}")
     counts = np.zeros(len(axes.rows.names))
     for word in known:
         counts[rows[word]] += 1

@@ -162,10 +162,12 @@ class _Lines:
                 return found, self.some(self.lines[position:])
             match = FIELD.match(line)
             if match is None:
-                raise self.refuse(number, f"is no field name: value; those here are {', '.join(known)}, then comes an empty line")
+                raise self.refuse(
+                    number, "is no field name: value", f"those here are {', '.join(known)}, then comes an empty line"
+                )
             name, value = match[1], (match[2] or "").strip()
             if name not in known:
-                raise self.refuse(number, f"has no field {name!r}; known are {', '.join(known)}")
+                raise self.refuse(number, f"has no field {name!r}", f"known are {', '.join(known)}")
             if name in found and name not in repeated:
                 raise self.refuse(number, f"gives {name!r} a second time")
             if not value:
@@ -211,14 +213,14 @@ def parse_lesson(file: str, text: str) -> Lesson:
     intro, stages = body.split("##")
     if intro.text:
         number = next(n for n, line in intro if line.strip())
-        raise lines.refuse(number, "stands before the first stage; begin a stage with ## and its title")
+        raise lines.refuse(number, "stands before the first stage", "begin a stage with ## and its title")
     if not 1 <= len(stages) <= MOST_STAGES:
         raise lines.refuse(body.first, f"must have 1 to {MOST_STAGES} stages, each beginning with ## and its title")
     made: list[Stage] = []
     for number, title, below in stages:
         stage = _stage(number, title, below, made[-1].model if made else None)
         if any(stage.name == other.name for other in made):
-            raise lines.refuse(number, f"has the name {stage.name!r} of an earlier stage; give it another with name:")
+            raise lines.refuse(number, f"has the name {stage.name!r} of an earlier stage", "give it another with name:")
         made.append(stage)
     return Lesson(name, head["title"], head["summary"], tuple(made), int(head.get("minutes", 10)))
 
@@ -229,7 +231,7 @@ def _front_matter(lines: _Lines) -> tuple[dict[str, str], _Lines]:
         raise lines.refuse(1, "must begin with a front matter between two lines ---")
     fields, rest = lines.some(lines.lines[1 : ends[1]]).fields(HEAD_FIELDS)
     if rest.text:
-        raise lines.refuse(rest.first, "is an empty line in the front matter; leave it out")
+        raise lines.refuse(rest.first, "is an empty line in the front matter", "leave it out")
     for name in ("title", "summary"):
         if name not in fields:
             raise lines.refuse(1, f"has no {name!r} in its front matter")
@@ -249,17 +251,17 @@ def _stage(number: int, title: str, below: _Lines, previous: ModelSpec | None) -
     if not NAME.fullmatch(name[1]):
         raise below.refuse(name[0], "needs a name: of small letters, digits and hyphens")
     if not text.text:
-        raise below.refuse(number, "has no text; say the idea in a few sentences, below an empty line")
+        raise below.refuse(number, "has no text", "say the idea in a few sentences, below an empty line")
     figure = one.get("figure", (number, ""))
     if figure[1] and figure[1] not in FIGURES:
-        raise below.refuse(figure[0], f"there is no figure {figure[1]!r}; known are {', '.join(FIGURES)}")
+        raise below.refuse(figure[0], f"there is no figure {figure[1]!r}", f"known are {', '.join(FIGURES)}")
     model = stage_model({k: v for k, v in one.items() if k in MODEL_FIELDS}, previous, below.refuse)
     if model is None and not figure[1]:
         raise below.refuse(number, "needs a model: (a preset, or previous) or a figure:")
     words = one.get("words", (number, ""))
     for word in words[1].split():
         if word not in glossary():
-            raise below.refuse(words[0], f"there is no word {word!r} in the glossary; known are {', '.join(glossary())}")
+            raise below.refuse(words[0], f"there is no word {word!r} in the glossary", f"known are {', '.join(glossary())}")
     held = _parts(parts, below)
     return Stage(
         name[1],
@@ -280,7 +282,7 @@ def _parts(parts: list[tuple[int, str, _Lines]], below: _Lines) -> dict[str, _Li
     held: dict[str, _Lines] = {}
     for number, title, lines in parts:
         if title not in PARTS:
-            raise below.refuse(number, f"there is no part {title!r} of a stage; known are ### {', ### '.join(PARTS)}")
+            raise below.refuse(number, f"there is no part {title!r} of a stage", f"known are ### {', ### '.join(PARTS)}")
         if title in held:
             raise below.refuse(number, f"is a second {title!r} of this stage")
         if not lines.text:
@@ -315,7 +317,7 @@ def _sketch(number: int, line: str, model: ModelSpec | None, lines: _Lines) -> S
     """`- [sketch] alpha`, or `- [sketch] alpha, first 200`."""
     match = SKETCH.match(line)
     if match is None or match[1] not in CURVES or (match[2] is not None and int(match[2]) < 2):
-        raise lines.refuse(number, f"is nothing like - [sketch] alpha, first 200; what can be drawn is {', '.join(CURVES)}")
+        raise lines.refuse(number, "is nothing like - [sketch] alpha, first 200", f"what can be drawn is {', '.join(CURVES)}")
     if model is None or (not model.solver.splits and match[1] != "residual_uv"):
         raise lines.refuse(number, f"asks for {match[1]}, which the run of this stage does not have")
     return Sketch(match[1], int(match[2]) if match[2] else None)
@@ -367,7 +369,7 @@ def _goals(given: list[tuple[int, str]], lines: _Lines, known: Iterable[str] = Q
     for number, words in given:
         goal = Goal.parse(words, known)
         if goal is None:
-            raise lines.refuse(number, f"is nothing like parts_found >= 17; what can be measured is {', '.join(known)}")
+            raise lines.refuse(number, "is nothing like parts_found >= 17", f"what can be measured is {', '.join(known)}")
         goals.append(goal)
     return tuple(goals)
 
@@ -395,5 +397,5 @@ def _highlight(field: tuple[int, str] | None, model: ModelSpec | None, lines: _L
             factor = rest[0]
         else:
             known = "x NAME, y NAME, components 1 2 (up to the rank), iterations 10-50, factor X"
-            raise lines.refuse(number, f"highlights {piece.strip()!r}; it can be {known}")
+            raise lines.refuse(number, f"highlights {piece.strip()!r}", f"it can be {known}")
     return Highlight(tuple(sets), tuple(components), iterations, factor)

@@ -36,7 +36,7 @@ def stage_model(fields: Fields, previous: ModelSpec | None, refuse: Refuse) -> M
         raise refuse(number, "changes a model, but there is no line model: (a preset, or previous)")
     number, name = fields["model"]
     if name == PREVIOUS and previous is None:
-        raise refuse(number, "there is no previous stage with a model; name a preset")
+        raise refuse(number, "there is no previous stage with a model", "name a preset")
     try:
         spec = previous if name == PREVIOUS and previous is not None else preset(name)
     except InvalidInput as error:

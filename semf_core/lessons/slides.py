@@ -17,7 +17,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.mathtext import MathTextParser
 
 from semf_core.exports import animation, facts
-from semf_core.exports.curves import COLOURS, panels
+from semf_core.exports.curves import COLOURS, SOFT, panels
 from semf_core.exports.figures import MATPLOTLIB, STYLE
 from semf_core.exports.story import Story, from_run
 from semf_core.exports.tables import zipped
@@ -34,7 +34,6 @@ SIZE, DPI = (16.0, 9.0), 120
 TITLE, TEXT, SMALL = 30, 18, 14
 LINE = {"wide": 96, "narrow": 38}
 """Characters in a line of text."""
-SOFT = "#52606d"
 FORMS = ("png", "svg")
 Fill = Callable[[Figure], None]
 

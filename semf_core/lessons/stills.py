@@ -14,7 +14,6 @@ from semf_core.lessons.figures import FIRST, PLANE, STARTS, VECTOR
 from semf_core.sets import combine
 
 INK = COLOURS["light"]
-GREY = "#8a93a0"
 POINT = np.array([0.6, 1.4])
 SPARSENESS = 0.6
 SIZE = (10.0, 6.6)
@@ -41,7 +40,7 @@ def _plane(figure: Figure | SubFigure) -> None:
     for axes, (name, sets) in zip(_grid(figure, len(PLANE), 3), PLANE.items(), strict=True):
         points, targets = figures.field(sets)
         for a, b in zip(points, targets, strict=True):
-            axes.plot(*np.array([a, b]).T, color=GREY, linewidth=0.5, alpha=0.6)
+            axes.plot(*np.array([a, b]).T, color=INK["grey"], linewidth=0.5, alpha=0.6)
         axes.plot(*targets.T, ".", color=INK["blue"], markersize=4)
         axes.plot(*np.array([POINT, figures.projected(POINT[None], sets)[0]]).T, "o-", color=INK["orange"], linewidth=2)
         axes.set(xlim=(-2.3, 2.3), ylim=(-2.3, 2.3), aspect="equal", xticks=(-2, 0, 2), yticks=(-2, 0, 2))
@@ -52,7 +51,7 @@ def _vector(figure: Figure | SubFigure) -> None:
     given, entries = np.array(FIRST), np.arange(1, len(FIRST) + 1)
     for axes, (name, sets) in zip(_grid(figure, len(VECTOR), 4), VECTOR.items(), strict=True):
         nearest = figures.projected(given[None], sets)[0]
-        axes.bar(entries - 0.2, given, 0.4, color=GREY)
+        axes.bar(entries - 0.2, given, 0.4, color=INK["grey"])
         axes.bar(entries + 0.2, nearest, 0.4, color=INK["blue"])
         kind = "exact" if combine(sets).exact else "approximate"
         axes.set_title(f"{name}\n{kind}, distance {np.linalg.norm(given - nearest):.3g}", fontsize=8)
@@ -63,7 +62,7 @@ def _tangent(figure: Figure | SubFigure) -> None:
     turn = np.linspace(0, 2 * np.pi, 181)
     for axes, (name, start) in zip(_grid(figure, len(STARTS), 3), STARTS.items(), strict=True):
         found = figures.tangent_steps(SPARSENESS, figures.in_plane(np.array(start)))
-        axes.fill(*found.triangle.T, facecolor="none", edgecolor=GREY)
+        axes.fill(*found.triangle.T, facecolor="none", edgecolor=INK["grey"])
         axes.fill(found.radius * np.cos(turn), found.radius * np.sin(turn), color=INK["blue"], alpha=0.25)
         for step in found.steps:
             along = np.array([-step.normal[1], step.normal[0]])

@@ -31,14 +31,16 @@ class DamagedFile(InvalidInput):
     """A stored file cannot be read. The rest of the store can."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__("store", f"has a damaged file ({path.name}); whoever runs the server finds it with `semf store check`")
+        super().__init__("store", f"has a damaged file ({path.name})", "whoever runs the server finds it with `semf store check`")
 
 
 class DiskFull(InvalidInput):
     """There is no room to write."""
 
     def __init__(self) -> None:
-        super().__init__("store", "is full: there is no room on the server's disk; delete what is no longer needed, or try later")
+        super().__init__(
+            "store", "is full: there is no room on the server's disk", "delete what is no longer needed, or try later"
+        )
 
 
 @contextmanager

@@ -103,7 +103,7 @@ class Manager(Board):
         with self._command(run_id) as active:
             state = active.meta.state
             if state not in {"queued", "running", "paused"}:
-                raise InvalidInput("run", f"is {state}; only a running or queued one can be paused")
+                raise InvalidInput("run", f"is {state}", "only a running or queued one can be paused")
             if active.silent:
                 active.asked = "pause"
                 self.end_silent(active)

@@ -133,7 +133,7 @@ class GroupSparse(VectorSet):
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             whole = f"a partition covers all {length} entries (counted from {{origin}})"
-            raise InvalidInput("groups", f"leave out entry {{entry}}{more}; {whole}", entry=missing[0])
+            raise InvalidInput("groups", f"leave out entry {{entry}}{more}", whole, entry=missing[0])
 
     def restricted(self, keep: Array, axis: int, shape: Shape) -> StructureSet | None:
         if axis == (0 if self.axis == "row" else 1) or self.axis == "all":

@@ -74,7 +74,7 @@ class Custom(StructureSet):
         found = self.measure(as_matrix(A).copy())
         if not isinstance(found, int | float | np.integer | np.floating) or not 0 <= found < np.inf:
             raise InvalidInput(
-                "measure", f"{self.label} gave {found!r}; it must give a finite number that is not negative", whole=True
+                "measure", f"{self.label} gave {found!r}", "it must give a finite number that is not negative", whole=True
             )
         return float(found)
 

@@ -274,23 +274,27 @@ SOLVERS: Registry[Solver] = Registry("solver")
 def _complete(problem: Problem, title: str) -> None:
     if not problem.matrix.identity:
         raise InvalidInput(
-            "solver", f"{title} cannot leave out missing entries; fill them in, or use SeMF, which can", whole=True
+            "solver", f"{title} cannot leave out missing entries", "fill them in, or use SeMF, which can", whole=True
         )
 
 
 def _dense(problem: Problem, title: str) -> None:
     if not isinstance(problem.matrix, DenseMatrix):
-        raise InvalidInput("solver", f"{title} needs a dense, complete matrix; SeMF takes sparse and incomplete ones", whole=True)
+        raise InvalidInput(
+            "solver", f"{title} needs a dense, complete matrix", "use SeMF, which takes sparse and incomplete ones", whole=True
+        )
 
 
 def _nonnegative(problem: Problem, title: str) -> None:
     if problem.matrix.minimum() < 0:
-        raise InvalidInput("solver", f"{title} needs data without negative entries; shift or rescale the data first", whole=True)
+        raise InvalidInput(
+            "solver", f"{title} needs data without negative entries", "shift or rescale the data first", whole=True
+        )
 
 
 def _labels(problem: Problem, title: str) -> None:
     if problem.labels is None:
-        raise InvalidInput("solver", f"{title} needs the class of every sample; choose data with labels", whole=True)
+        raise InvalidInput("solver", f"{title} needs the class of every sample", "choose data with labels", whole=True)
 
 
 NEEDS: dict[str, Callable[[Problem, str], None]] = {

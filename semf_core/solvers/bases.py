@@ -21,7 +21,9 @@ def fixed_atoms(kind: str, sides: tuple[int, int], count: int) -> Array:
     lengths = np.linalg.norm(atoms, axis=1)
     atoms = atoms[lengths > 1e-9] / lengths[lengths > 1e-9, None]
     if len(atoms) < count:
-        raise InvalidInput("rank", f"is {count}, but there are only {len(atoms)} {kind} atoms of {sides[0]}×{sides[1]}; lower it")
+        raise InvalidInput(
+            "rank", f"is {count}, but there are only {len(atoms)} {kind} atoms of {sides[0]}×{sides[1]}", "lower it"
+        )
     return atoms[:count]
 
 

@@ -69,7 +69,9 @@ class SparseCoding(Direct):
     def check(self, problem: Problem) -> None:
         super().check(problem)
         if self.dictionary == "given" and problem.start[0] is None:
-            raise InvalidInput("dictionary", "is to be given, but the run has no start; go on from another run, or choose a kind")
+            raise InvalidInput(
+                "dictionary", "is to be given, but the run has no start", "go on from another run, or choose a kind"
+            )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         signals = signals_of(problem, state)

@@ -41,7 +41,7 @@ def nonzeros_for(k: int | None, rank: int) -> int:
     if k is None:
         return min(USUAL_NONZEROS, rank)
     if k > rank:
-        raise InvalidInput("k", f"is {k}, but a code over {rank} atoms has at most {rank} nonzeros; lower it or raise the rank")
+        raise InvalidInput("k", f"is {k}, but a code over {rank} atoms has at most {rank} nonzeros", "lower it or raise the rank")
     return k
 
 

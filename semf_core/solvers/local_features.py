@@ -50,7 +50,9 @@ class LocalFeatures(Spectral):
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         if self.modes is not None and not rank - 1 <= self.modes <= min(shape):
-            raise InvalidInput("modes", f"is {self.modes}; choose from {rank - 1} (rank − 1) to {min(shape)}, or leave it empty")
+            raise InvalidInput(
+                "modes", f"is {self.modes}", f"choose from {rank - 1} (rank − 1) to {min(shape)}, or leave it empty"
+            )
         return super().structure(shape, rank)
 
     def claims(self, rank: int) -> tuple[Sets, Sets]:

@@ -103,9 +103,9 @@ class MixedNormNMF(Direct):
             count = 1 if groups is None else len(groups)
             if isinstance(wanted, Sequence) and len(wanted) != count:
                 what = f"{len(wanted)} numbers for {count} group{'s' if count > 1 else ''}"
-                raise InvalidInput(f"sparseness{name}", f"holds {what}; give one number, or one per group")
+                raise InvalidInput(f"sparseness{name}", f"holds {what}", "give one number, or one per group")
         if self.groups_y is not None and self.sparseness_y is None:
-            raise InvalidInput("sparseness_y", "is empty, so that groups of rows of V say nothing; give a number")
+            raise InvalidInput("sparseness_y", "is empty, so that groups of rows of V say nothing", "give a number")
 
     def objective(self) -> str:
         measure = r"\frac{\sqrt{m}-\|u_j\|_1}{\sqrt{m}-1}"
@@ -254,7 +254,9 @@ def _partition(name: str, groups: Groups | None, rank: int, what: str) -> Groups
     check_indices(name, named, rank, what)
     if len(named) < rank:
         missing = min(set(range(rank)) - set(named))
-        raise InvalidInput(name, f"leave out {what} {missing} (counted from 0); every one of the {rank} needs a group")
+        raise InvalidInput(
+            name, f"leave out {what} {{index}} (counted from {{origin}})", f"every one of the {rank} needs a group", index=missing
+        )
     return groups
 
 

@@ -62,7 +62,7 @@ class SparsenessNMF(Direct):
         super().__post_init__()
         if self.sparseness_x is None and self.sparseness_y is None:
             raise InvalidInput(
-                "sparseness_x", f"{self.title} needs a sparseness for U or for V; without any, choose NMF", whole=True
+                "sparseness_x", f"{self.title} needs a sparseness for U or for V", "without any, choose NMF", whole=True
             )
 
     def objective(self) -> str:

@@ -40,7 +40,9 @@ class OrthonormalDictionary(Direct):
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         if rank > shape[0]:
-            raise InvalidInput("rank", f"is {rank}, but only {shape[0]} atoms of length {shape[0]} can be orthonormal; lower it")
+            raise InvalidInput(
+                "rank", f"is {rank}, but only {shape[0]} atoms of length {shape[0]} can be orthonormal", "lower it"
+            )
         return (Orthonormal(),), (Sparse(nonzeros_for(self.k, rank)),)
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:

@@ -43,7 +43,7 @@ class KMeans(Direct):
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         if rank > shape[1]:
-            raise InvalidInput("rank", f"is {rank}, but there are only {shape[1]} samples to make prototypes of; lower it")
+            raise InvalidInput("rank", f"is {rank}, but there are only {shape[1]} samples to make prototypes of", "lower it")
         return (), (Sparse(1), Box(0.0, 1.0))
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:

@@ -55,7 +55,7 @@ def components_exist(shape: tuple[int, int], rank: int) -> None:
     """Refuse a rank above the number of singular values."""
     most = min(shape)
     if rank > most:
-        raise InvalidInput("rank", f"is {rank}, but a {shape[0]}×{shape[1]} matrix has only {most} components; lower it")
+        raise InvalidInput("rank", f"is {rank}, but a {shape[0]}×{shape[1]} matrix has only {most} components", "lower it")
 
 
 @dataclass(frozen=True, eq=False)

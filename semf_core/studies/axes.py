@@ -128,7 +128,7 @@ def _paths(form: Mapping[str, Any]) -> tuple[str, ...]:
         raise InvalidInput("axes", "paths must be words like solver.alpha0", whole=True)
     for path in paths:
         if path.partition(".")[0].partition(":")[0] not in ROOTS:
-            raise InvalidInput(path, f"is not part of a trial; a path begins with one of {', '.join(ROOTS)}")
+            raise InvalidInput(path, "is not part of a trial", f"a path begins with one of {', '.join(ROOTS)}")
     return tuple(paths)
 
 
@@ -221,7 +221,7 @@ def _changed(form: Any, keys: list[str], value: Any, path: str) -> Any:
     key, *rest = keys
     if isinstance(form, list | tuple):
         if not key.isdecimal() or len(key) > 9 or int(key) >= len(form):
-            raise InvalidInput(path, f"there is no number {key!r} in a list of {len(form)}; the first has number 0", whole=True)
+            raise InvalidInput(path, f"there is no number {key!r} in a list of {len(form)}", "the first has number 0", whole=True)
         number = int(key)
         return [*form[:number], _changed(form[number], rest, value, path), *form[number + 1 :]]
     if form is None or isinstance(form, Mapping):

@@ -125,7 +125,7 @@ def _from_file(path: Path) -> Study:
     try:
         return Study.from_json(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise InvalidInput("study", f"{path.name} is not a text in UTF-8; a study is a JSON file", whole=True) from None
+        raise InvalidInput("study", f"{path.name} is not a text in UTF-8", "a study is a JSON file", whole=True) from None
 
 
 def _carried_out(study: Study, options: argparse.Namespace, workers: int | None) -> StudyStore:

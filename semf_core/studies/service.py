@@ -84,7 +84,9 @@ class Studies:
         """The study as it would be started, on data of the right shape; refused if it must not run here."""
         limits = server_limits()
         if study.count > limits.study_cells:
-            raise InvalidInput("axes", f"make {study.count:,} runs; here {limits.study_cells:,.0f} is the most")
+            raise InvalidInput(
+                "axes", f"make {study.count:,} runs; here {limits.study_cells:,.0f} is the most", "take fewer values"
+            )
         size = study.count * study.cell_bytes() / MB
         if size > limits.study_mb:
             told = f"describe {study.count:,} runs with {size:,.0f} MB in all, and {limits.study_mb:,.0f} MB is the most here"

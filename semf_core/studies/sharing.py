@@ -75,7 +75,7 @@ def export_study(store: StudyStore) -> bytes:
     size, limit = sum(map(len, members.values())), most_content_bytes()
     if size > limit:
         sizes = f"has {size / MB:.0f} MB, and a file may have {limit / MB:.0f} MB here"
-        raise InvalidInput("study", f"{sizes}; its results as CSV are smaller")
+        raise InvalidInput("study", sizes, "its results as CSV are smaller")
     return packed(members)
 
 

@@ -104,7 +104,7 @@ class Study:
                     "views", f"{view.name} needs what runs kept", f'add "keep": ["{view.needs}"] to the study', whole=True
                 )
         if self.count > MOST_CELLS:
-            raise InvalidInput("axes", f"make {self.count:,} cells; {MOST_CELLS:,} is the most")
+            raise InvalidInput("axes", f"make {self.count:,} cells; {MOST_CELLS:,} is the most", "take fewer values")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -162,7 +162,7 @@ class Study:
         """The study at one of its sizes."""
         if size not in self.sizes:
             known = ", ".join(self.sizes) or "none"
-            raise InvalidInput("size", f"{self.name} has no size {size!r}; it has {known}", whole=True)
+            raise InvalidInput("size", f"{self.name} has no size {size!r}", f"it has {known}", whole=True)
         form = self.sizes[size]
         axes = {name: axis_from_dict({"name": name, **_where(self.axis(name)), **given}) for name, given in _axes_of(form)}
         base = self._start()

@@ -203,7 +203,9 @@ class Rates(View):
     def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
         super().check(axes, measures)
         if not any(m.key == self.measure and m.yes_no for m in measures):
-            raise InvalidInput("views", f"{self.measure!r} is not a yes or no, so it has no rate; draw a curve of it", whole=True)
+            raise InvalidInput(
+                "views", f"{self.measure!r} is not a yes or no, so it has no rate", "draw a curve of it", whole=True
+            )
 
     def draw(self, table: ResultTable) -> Drawing:
         return self._drawing(table, table.title_of(self.measure), series=self._series(table, wilson))

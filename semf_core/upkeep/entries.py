@@ -128,7 +128,7 @@ def delete(home: Path, wanted: str) -> list[Entry]:
     """Delete everything with this id; refused where somebody works on it or needs it."""
     found = [entry for entry in entries(home) if entry.id == wanted]
     if not found:
-        raise InvalidInput("store", f"holds nothing with the id {wanted!r}; `semf store list` shows what there is")
+        raise InvalidInput("store", f"holds nothing with the id {wanted!r}", "`semf store list` shows what there is")
     for entry in found:
         _delete(home, entry)
     return found

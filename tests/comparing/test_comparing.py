@@ -86,7 +86,7 @@ def test_the_table_as_csv_is_no_formula():
 
 def shown(title="<script>alert(1)</script> $x$"):
     curve = Curve(title, np.arange(1, 6), np.linspace(0.1, 1, 5), np.geomspace(1, 1e-3, 5))
-    return Shown([curve], [Montage(title, basis(np.eye(9)[:, :4], (3, 3)), (0, 1, 2, 3), (2,))], floor=1e-3)
+    return Shown([curve], [Montage(title, basis(np.eye(9)[:, :4], (3, 3)), (0, 1, 2, 3), (2,))], floor=(1e-3, 4))
 
 
 def test_found_components_are_framed_and_what_has_no_place_on_the_axis_is_said():

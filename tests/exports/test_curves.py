@@ -17,7 +17,10 @@ def described() -> dict:
 
 def test_browsers_get_the_whole_description():
     told = described()
-    assert told.keys() == {"COLOURS", "PANELS", "SIGNS", "EVENTS"} and script(DESCRIPTION) in modules()
+    assert (
+        told.keys() == {"COLOURS", "PANELS", "SIGNS", "EVENTS", "COMPARED", "ERROR", "LOWEST", "BOUND"}
+        and script(DESCRIPTION) in modules()
+    )
     lines = [line for panel in told["PANELS"] for line in panel["lines"]]
     assert [line["column"] for line in lines] == [line.column for panel in curves.panels(True) for line in panel.lines]
     assert {line["column"] for line in lines} <= set(COLUMNS) and [line["column"] for line in lines if line["main"]] == [
@@ -27,14 +30,28 @@ def test_browsers_get_the_whole_description():
     assert {int(case) for case in told["SIGNS"]} == {int(case) for case in CASE_WORDS} - {0}
 
 
-def test_scripts_of_the_live_view_describe_nothing_themselves():
-    hues = {hue.lower() for colours in curves.COLOURS.values() for hue in colours.values()}
-    for path in FOLDER.glob("*.js"):
+def test_charts_have_no_colours_or_names_of_their_own():
+    """Neither in scripts of the live view nor in Python: whatever is drawn takes them from the description."""
+    root = FOLDER.parents[1]
+    charts = [root / "pages/ui" / f"{name}.py" for name in ("study_figures", "figure_charts", "iteration_steps", "compare_feed")]
+    charts += [root / "semf_core/comparing/figure.py", root / "docs/generate/study_figures.py"]
+    charts += [root / "semf_core" / place for place in ("exports/figures.py", "lessons/slides.py", "lessons/stills.py")]
+    labels = [line.label for panel in curves.panels(True) for line in panel.lines if len(line.label) > 1]
+    labels += [curves.ERROR, *(mark.label for mark in curves.EVENTS.values())]
+    for path in [*FOLDER.glob("*.js"), *charts]:
         text = path.read_text(encoding="utf-8")
-        assert not hues & {hue.lower() for hue in re.findall(r"#[0-9a-fA-F]{6}", text)}, path.name
-        assert not [
-            line.label
-            for panel in curves.panels(True)
-            for line in panel.lines
-            if f'"{line.label}"' in text and len(line.label) > 1
-        ]
+        drawn = re.sub(r"(?s)<style>.*?</style>|>>> .*?\n    \"\"\"", "", text)
+        assert not re.findall(r"#[0-9a-fA-F]{6}\b", drawn), path.name
+        assert not [label for label in labels if f'"{label}"' in text or f"'{label}'" in text], path.name
+
+
+def test_an_event_of_a_kind_that_is_not_known_is_called_by_its_kind():
+    assert curves.event_label("restart") == "New start" and curves.event_label("teleport") == "teleport"
+
+
+def test_colours_of_many_series_come_again():
+    count = len(curves.SERIES_COLOURS)
+    assert [curves.series_colour(i) for i in (0, count - 1, count)] == [
+        *curves.SERIES_COLOURS[:: count - 1],
+        curves.SERIES_COLOURS[0],
+    ]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from semf_core.common.parameters import InvalidInput
+from semf_core.exports.mathml import condition
 from semf_core.sets import SETS, Custom, GroupSparse, Intersection, StructureSet, members_of, set_from_dict
 from tests.described import undescribed
 from tests.helpers import of
@@ -34,6 +35,18 @@ def test_membership_idempotence_and_members_stay(s: StructureSet) -> None:
         assert P.shape == A.shape and np.isfinite(P).all()
         assert s.violation(P) <= tolerance(s, A)
         assert np.linalg.norm(s.project(P) - P) <= tolerance(s, A)
+
+
+@every_set
+def test_its_condition_can_be_typeset(s: StructureSet) -> None:
+    for member in members_of(s):
+        latex = member.condition("X")
+        try:
+            condition("X", member)
+        except Exception as error:
+            pytest.fail(
+                f"{latex} is no formula ({type(error).__name__}); x has an index already, so write ({{x}})_i for its entries"
+            )
 
 
 @every_set

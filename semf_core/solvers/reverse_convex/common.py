@@ -117,7 +117,7 @@ class Alternating(Direct):
         if size > LARGEST:
             raise InvalidInput(
                 "rank",
-                f"{self.title} would have to solve cone programs with {size:,} nonzeros, and {LARGEST:,} is the limit; "
+                f"{self.title} would have to solve cone programs with {size:,} nonzeros, and {LARGEST:,} is the limit",
                 "ask for fewer components, take fewer rows and columns, or use NMFsc",
                 whole=True,
             )
@@ -147,7 +147,8 @@ class Banded(Alternating):
             if high - low < NARROWEST * (1 - 1e-9):
                 raise InvalidInput(
                     f"{factor}_low",
-                    f"must be at least {NARROWEST:g} below {factor}_high = {high:g}, not {low:g}; widen the bounds",
+                    f"must be at least {NARROWEST:g} below {factor}_high = {high:g}, not {low:g}",
+                    "widen the bounds",
                 )
 
     def bands(self, shape: tuple[int, int]) -> tuple[Band, Band]:

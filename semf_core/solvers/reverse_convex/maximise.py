@@ -67,7 +67,7 @@ class SparsityMax(Supervised):
         super().check(problem)
         if self.search == "enumeration" and self.points**problem.rank > MOST_COMBINATIONS:
             count = f"{self.points} points on each of {problem.rank} cones make more than {MOST_COMBINATIONS:,} combinations"
-            raise InvalidInput("points", f"{count}; take fewer points, or search by sampling", whole=True)
+            raise InvalidInput("points", count, "take fewer points, or search by sampling", whole=True)
 
     def half(self, problem: Problem, state: State, axis: int) -> Half:
         half = super().half(problem, state, axis)
