@@ -222,7 +222,7 @@ BAD = {
     "empty.csv": b"",
     "words.csv": b"name,colour\nred,blue\n",
     "pickle.npy": npy(np.array([{"a": 1}], dtype=object)),
-    "cube.npy": npy(np.zeros((2, 3, 4, 5))),
+    "cube.npy": npy(np.zeros((2, 5, 6, 7))),
     "infinite.npy": npy(np.full((2, 2), np.inf)),
     "objects.mat": mat(a={"b": np.ones(3)}),
     "bomb.zip": zipped(a_png=b"\0" * 300_000_000),

@@ -224,7 +224,7 @@ class TestArrays:
         ("A", "word"),
         [
             (np.ones(5), "1-dimensional"),
-            (np.ones((2, 3, 4, 5)), "4-dimensional"),
+            (np.ones((2, 5, 6, 7)), "4-dimensional"),
             (np.array(1.0), "0-dimensional"),
             (np.ones((0, 4)), "empty"),
             (np.ones((2, 2), complex), "complex"),
@@ -365,7 +365,7 @@ class TestMatlab:
 
     def test_complex_cube_and_infinity(self):
         refused("complex", "a.mat", saved_mat(A=np.ones((3, 3)) * 1j))
-        refused("4-dimensional", "a.mat", saved_mat(A=np.ones((2, 3, 4, 5))))
+        refused("4-dimensional", "a.mat", saved_mat(A=np.ones((2, 5, 6, 7))))
         refused("infinite", "a.mat", saved_mat(A=np.array([[1.0, np.inf], [1, 1]])))
 
     def test_bomb(self):
