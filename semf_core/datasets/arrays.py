@@ -25,8 +25,7 @@ MOST_DIMENSIONS = 32
 """Every version of numpy can make an array of so many."""
 MOST_ENTRIES = 2**50
 """More than any memory holds, and far from where sizes overflow."""
-
-
+WRITE_AGAIN = "write it again with scipy.sparse.save_npz"
 SPARSE = frozenset(("format", "shape", "data"))
 """What every file of scipy.sparse.save_npz holds."""
 SPARSE_FORMS = {
@@ -120,24 +119,24 @@ def _sparse(
 
     def read(key: str) -> Array:
         if key not in headers or headers[key].dtype.kind not in "biufSU" or len(headers[key].shape) > 1:
-            raise InvalidInput(name, f"is a sparse matrix without a readable {key}; write it again with scipy.sparse.save_npz")
+            raise InvalidInput(name, f"is a sparse matrix without a readable {key}", WRITE_AGAIN)
         limits.check_entries(name, math.prod(headers[key].shape), 1)
         return _read_member_array(name, archive, infos[key])
 
     told: Any = read("format")[()]
     form = told.decode("ascii", "replace") if isinstance(told, bytes) else str(told)
     if form not in SPARSE_FORMS:
-        raise InvalidInput(name, f"is a sparse matrix in the form {shown(form)}; convert it with .tocsr() and save it again")
+        raise InvalidInput(name, f"is a sparse matrix in the form {shown(form)}", "convert it with .tocsr() and save it again")
     maker, keys = SPARSE_FORMS[form]
     shape, values, places = read("shape"), read("data"), [read(key) for key in keys]
     check_real(name, values.dtype)
     if shape.shape != (2,) or any(place.dtype.kind not in "iu" for place in (shape, *places)):
-        raise InvalidInput(name, "is not a valid sparse matrix; write it again with scipy.sparse.save_npz")
+        raise InvalidInput(name, "is not a valid sparse matrix", WRITE_AGAIN)
     try:
         sides = (int(shape[0]), int(shape[1]))
         return maker((values, tuple(places)) if form == "coo" else (values, *places), shape=sides)
     except (ValueError, OverflowError):
-        raise InvalidInput(name, "is not a valid sparse matrix; write it again with scipy.sparse.save_npz") from None
+        raise InvalidInput(name, "is not a valid sparse matrix", WRITE_AGAIN) from None
 
 
 def _member_header(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Header:

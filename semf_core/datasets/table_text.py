@@ -45,10 +45,10 @@ def table_text(name: str, content: bytes) -> tuple[bytes, tuple[str, ...]]:
     content = _utf8(content)
     content = content.removesuffix(END)
     if b"\0" in content:
-        raise InvalidInput(name, "holds binary content, not a table of text; save it as CSV")
+        raise InvalidInput(name, "holds binary content, not a table of text", "save it as CSV")
     begin = content[:SEARCHED].lstrip().lower()
     if document := next((what for mark, what in DOCUMENTS if begin.startswith(mark)), None):
-        raise InvalidInput(name, f"is {document}, not a table; save or download the table itself as CSV")
+        raise InvalidInput(name, f"is {document}, not a table", "save or download the table itself as CSV")
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if found := SEPARATOR.match(content):
