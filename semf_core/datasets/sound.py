@@ -44,18 +44,15 @@ def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
         raise InvalidInput(name, "is not a readable WAV recording", "save it as plain PCM WAV") from None
     if rate < 1 or not samples.size:
         raise InvalidInput(name, "holds no sound", "save it as plain PCM WAV")
-    sound = samples.mean(axis=1) if samples.ndim == 2 else samples.astype(float)
-    if samples.dtype.kind in "iu":
-        full = np.iinfo(samples.dtype)
-        sound = (sound - (full.max + 1) // 2 * (samples.dtype.kind == "u")) / (full.max / (2 if samples.dtype.kind == "u" else 1))
     window = 2 ** max(3, round(np.log2(WINDOW_SECONDS * rate)))
-    if len(sound) < window:
+    if len(samples) < window:
         raise InvalidInput(name, f"is shorter than one window of {window} samples", "choose a longer recording")
     hop = window // HOPS
     transform = scipy.signal.ShortTimeFFT(scipy.signal.windows.hann(window, sym=False), hop, rate)
-    first, last = transform.lower_border_end[1], transform.upper_border_begin(len(sound))[1]
+    first, last = transform.lower_border_end[1], transform.upper_border_begin(len(samples))[1]
     last = max(last, first + 1)
-    limits.check_entries(name, transform.f_pts, last - first)
+    limits.check_entries(name, transform.f_pts, last - first)  # before the samples become floating-point numbers
+    sound = _scaled(samples)
     out = np.empty((transform.f_pts, last - first), np.float32)
     for begin in range(first, last, SLICES):
         end = min(begin + SLICES, last)
@@ -66,3 +63,12 @@ def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
     remarks = ("The recording is cut off: it declares more than it holds. What is there was read; copy it again for the rest.",)
     axes = Axes(Axis("frequency", "Hz", values=transform.f), Axis("time", "s", values=times))
     return Raw(out, note=note, samples_fixed=True, axes=axes, remarks=remarks if cut else ())
+
+
+def _scaled(samples: np.ndarray) -> np.ndarray:
+    """The mean of the channels, between -1 and 1 where they are whole numbers."""
+    sound = samples.mean(axis=1) if samples.ndim == 2 else samples.astype(float)
+    if samples.dtype.kind in "iu":
+        full = np.iinfo(samples.dtype)
+        sound = (sound - (full.max + 1) // 2 * (samples.dtype.kind == "u")) / (full.max / (2 if samples.dtype.kind == "u" else 1))
+    return sound

@@ -38,7 +38,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a call ended: `kind` is "value", "refused", "memory", "time", "crashed" or "failed"."""
+    """How a call ended: `kind` is "value", "refused", "memory", "time", "crashed", "failed", or "busy" if it never began."""
 
     kind: str
     value: Any = None
@@ -78,7 +78,7 @@ class _Child:
             ended = answer if "ended" in answer else self._line(deadline + 1)
         except TimeoutError:
             self.kill()
-            return Outcome("time" if self._ready else "crashed", seconds=order["seconds"])
+            return Outcome("time" if self._ready else "busy", seconds=order["seconds"])
         except (EOFError, BrokenPipeError):
             self.kill()
             return Outcome("crashed")
@@ -165,7 +165,7 @@ class Pool:
             self._changed.wait_for(lambda: ticket in self._running or self._closed, PATIENCE)
             if ticket not in self._running or self._closed:
                 self._leave(ticket)
-                raise InvalidInput("server", "is busy with the files of others", "try again in a moment")
+                raise busy()
         try:
             yield
         finally:
@@ -238,11 +238,18 @@ def call(function: Callable[..., Any], subject: str, **arguments: Any) -> Any:
     raise failure(subject, outcome.kind)
 
 
+def busy() -> InvalidInput:
+    """The file was not even looked at."""
+    return InvalidInput("server", "is busy with the files of others", "try again in a moment")
+
+
 def failure(subject: str, kind: str) -> InvalidInput:
     """Why a call has no value."""
     allowed, smaller = server_limits(), "choose a smaller part of the data"
     if kind == "memory":
         return InvalidInput(subject, f"needs more than the {allowed.read_mb:g} MB of memory that it may take", smaller)
+    if kind == "busy":
+        return busy()
     if kind == "time":
         return InvalidInput(subject, f"was broken off after {allowed.read_seconds:g} s", smaller)
     return InvalidInput(subject, "cannot be read: it is not as such files are", "save it again, or choose another file")

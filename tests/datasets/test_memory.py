@@ -7,9 +7,12 @@ import tracemalloc
 import zipfile
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
+from pyarrow import parquet as pq
 from scipy import sparse
+from scipy.io import wavfile
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset, Limits, Reading, images, load_bytes
@@ -133,3 +136,22 @@ def test_a_sparse_matrix_is_described_without_being_filled():
     data = sparse.random_array((60_000, 50_000), density=1e-5, rng=0, format="csc")
     assert peak_of(lambda: spectrum(Dataset(data).data)) < 250
     assert overview(Dataset(data), None).pixels.shape == (400, 400)
+
+
+def test_a_recording_is_measured_before_it_becomes_numbers():
+    stream = io.BytesIO()
+    wavfile.write(stream, 8000, np.zeros(2 * MB, np.int16))
+
+    def read() -> None:
+        with pytest.raises(InvalidInput, match="entries"):
+            load_bytes("a.wav", stream.getvalue(), Reading(), Limits(max_entries=1000))
+
+    assert peak_of(read) < 14, "as floating-point numbers alone it takes 16 MB"
+
+
+def test_columns_of_a_parquet_table_are_counted():
+    """Each has a reader of its own; beyond some ten thousands pyarrow ends the process for lack of memory."""
+    stream = io.BytesIO()
+    pq.write_table(pa.table({f"c{i}": [1.0] for i in range(12)}), stream)
+    with pytest.raises(InvalidInput, match="more than 10 columns"):
+        load_bytes("a.parquet", stream.getvalue(), Reading(), Limits(max_members=10))

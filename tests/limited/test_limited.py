@@ -105,6 +105,13 @@ def test_a_child_that_was_killed_is_replaced():
         pool.close()
 
 
+def test_a_child_that_does_not_start_in_time_is_no_fault_of_the_file(monkeypatch):
+    monkeypatch.setattr(pool_module, "START_SECONDS", 0.0)
+    monkeypatch.setattr(pool_module, "_POOL", pool := Pool())
+    assert "busy with the files of others" in refusal(functions.double, value=1)
+    pool.close()
+
+
 def test_few_run_at_a_time_and_those_who_wait_too_long_are_told(monkeypatch):
     monkeypatch.setattr(pool_module, "PATIENCE", 0.2)
     pool, done = Pool(), []
