@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import io
 import shutil
-import time
 import zipfile
 from types import SimpleNamespace
 
@@ -236,9 +235,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_file_is_refused_in_a_sentence_and_the_data_stays(name, home):
-    before = time.monotonic()
     page = upload((name, BAD[name]))
-    assert time.monotonic() - before < 10  # two runs of the page included; the product's own limit is measured below
     (sentence,) = errors(page)
     assert name.split(".")[0] in sentence.lower()
     assert sentence.endswith(".")
