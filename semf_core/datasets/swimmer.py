@@ -12,9 +12,6 @@ from semf_core.datasets.base import DATASETS, Array, Dataset, DatasetSource
 
 SIDE = 32
 TORSO_BOTTOM, TORSO_COLUMN = 21, 15
-POSITIONS = ("horizontal", "vertical", "diagonal down", "diagonal up")
-LIMBS = ("left arm", "right arm", "left leg", "right leg")
-PART_NAMES = (*(f"{limb}: {position}" for limb in LIMBS for position in POSITIONS), "torso")
 SWIMMER_GROUPS = (*(tuple(range(4 * t, 4 * t + 4)) for t in range(4)), (16,))
 """G_1, …, G_5 of SeMF (35), counted from 0: four limbs of four positions, then the torso."""
 
@@ -29,7 +26,7 @@ class Figure:
 
 
 def swimmer_parts(figure: Figure = Figure()) -> Array:
-    """The 1024×17 parts: four positions of each limb in the order of LIMBS, the torso last as in (34) and (35)."""
+    """The 1024×17 parts: four positions of left and right arm, left and right leg, then the torso, as in (34) and (35)."""
     parts = np.zeros((SIDE, SIDE, 17))
     for limb in range(4):
         for position in range(4):
