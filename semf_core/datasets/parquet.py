@@ -29,7 +29,7 @@ def read_parquet(name: str, content: bytes, index: str, limits: Limits) -> Raw:
     try:
         file = pq.ParquetFile(io.BytesIO(content))
         if file.metadata.num_columns > limits.max_members:  # each has a reader of its own, which ends the process without room
-            raise InvalidInput(name, f"has more than {limits.max_members:,} columns; save the table the other way round")
+            raise InvalidInput(name, f"has more than {limits.max_members:,} columns", "save the table the other way round")
         fields = list(file.schema_arrow)
         limits.check_entries(name, file.metadata.num_rows, len(fields))
         numbers = [j for j, f in enumerate(fields) if _is_number(pa, f.type)]
