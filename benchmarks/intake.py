@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from semf_core.model import ModelSpec
-from semf_core.runs import intake
+from semf_core.runs import sandboxed
 from semf_core.runs.datasets import check_visitors_source
 from semf_core.sets import combine
-from semf_core.snapshots.intake import open_into
+from semf_core.snapshots.sandboxed import open_into
 from semf_core.studies.service import receive
 
 
 def take_upload(name: str, path: str, place: str, reading: dict[str, Any]) -> None:
     """All that the Data page does with a file: read, store, describe and draw it."""
     with tempfile.TemporaryDirectory(dir=place) as folder:
-        intake.store_files([(name, path)], reading, folder, place)
-        intake.draw_folder(folder, None)
+        sandboxed.store_files([(name, path)], reading, folder, place)
+        sandboxed.draw_folder(folder, None)
 
 
 def take_snapshot(name: str, path: str, place: str) -> None:

@@ -22,15 +22,15 @@ from benchmarks.intake import take_model, take_snapshot, take_study, take_upload
 from benchmarks.mutations import Members, change_json, damaged, mutated
 from semf_core.common.server_limits import server_limits
 from semf_core.datasets import Reading
-from semf_core.limited import Outcome, Pool
 from semf_core.model import preset, preset_names
 from semf_core.runs.folder import RunFolder
+from semf_core.sandbox import Outcome, Pool
 from semf_core.snapshots.archive import MANIFEST, packed
 from semf_core.snapshots.from_run import Story, from_run
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from semf_core.studies import Finished, Study, StudyStore
-from semf_core.studies.sharing import export_study
+from semf_core.studies.study_file import export_study
 from tests.runs.common import tiny
 
 COUNT, QUICK = 50_000, 500

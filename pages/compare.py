@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import comparing
+from pages.ui import compare_page
 from pages.ui.compare_difference import difference
 from pages.ui.compare_feed import reader
 from pages.ui.guard import guarded
@@ -14,10 +14,10 @@ REFRESH_SECONDS = 2.0
 with guarded():
     st.title("Compare", anchor=False)
     st.markdown("The same data, several algorithms: what each one finds, how fast, and how well.")
-    run_ids = comparing.pins()
-    comparing.say_flash()
-    comparing.ready_made(expanded=not run_ids)
-    comparing.choosing(run_ids)
+    run_ids = compare_page.pins()
+    compare_page.say_flash()
+    compare_page.ready_made(expanded=not run_ids)
+    compare_page.choosing(run_ids)
     if run_ids:
         moving = any(status.moving for status in get_service().list_runs(run_ids))
         if not reader().same_data(run_ids):
@@ -25,8 +25,8 @@ with guarded():
         presenter("compare")
         compare_view(run_ids, moving)
         st.subheader("Scores", anchor=False)
-        st.fragment(comparing.table, run_every=REFRESH_SECONDS if moving else None)(run_ids)
+        st.fragment(compare_page.table, run_every=REFRESH_SECONDS if moving else None)(run_ids)
         with st.expander("Difference of two components", icon=":material/difference:"):
             difference(run_ids)
         with st.expander("Keep the table and the figure", icon=":material/download:"):
-            comparing.files(run_ids)
+            compare_page.files(run_ids)

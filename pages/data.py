@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from pages.ui import choosing, params, session
+from pages.ui import data_choice, params, session
 from pages.ui.guard import guarded
 from semf_core.common.parameters import InvalidInput
 
-WAYS = {"built-in": choosing.built_in, "upload": choosing.uploaded, "earlier": choosing.earlier}
+WAYS = {"built-in": data_choice.built_in, "upload": data_choice.uploaded, "earlier": data_choice.earlier}
 WORDS = {
     "built-in": ":material/database: Built-in data",
     "upload": ":material/upload: Upload",
@@ -31,8 +31,8 @@ with guarded():
                 params.note("This is the data in use.")
         try:
             if take:
-                choosing.use(candidate)
+                data_choice.use(candidate)
             else:
-                choosing.describe(candidate)
+                data_choice.describe(candidate)
         except InvalidInput as error:
-            params.say_refusal(error)
+            params.show_error(error)

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from pages.ui import learning
+from pages.ui import learn_page
 from pages.ui.guard import guarded
 from pages.ui.places import ASSETS
 
 with guarded():
     st.html(ASSETS / "learn.css")
-    lesson = learning.chosen()
+    lesson = learn_page.chosen()
     if lesson is None:
-        learning.contents()
+        learn_page.contents()
     else:
-        learning.stage_of(lesson)
+        learn_page.stage_of(lesson)

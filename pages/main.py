@@ -6,9 +6,9 @@ from pages.ui import memory
 from pages.ui.capacity import drawing
 from pages.ui.guard import guarded
 from pages.ui.login import require_login
+from pages.ui.messages import READ_ONLY
 from pages.ui.places import ASSETS, page_table
 from pages.ui.visitors import visitor
-from pages.ui.words import READ_ONLY
 from semf_core.service import get_service
 
 PANEL_WIDTH = 380  # pixels, on the workbench

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from pages.ui import study_building, study_list, studying
+from pages.ui import study_building, study_list, study_page
 from pages.ui.guard import guarded
 from pages.ui.live import presenter
 
 with guarded():
-    study_id = studying.chosen()
+    study_id = study_page.chosen()
     if study_id is not None:
         presenter("studies")
-        studying.detail(study_id)
+        study_page.detail(study_id)
     else:
         st.title("Studies", anchor=False)
         st.markdown(
@@ -21,7 +21,7 @@ with guarded():
             "The papers' experiments": study_list.cards,
             "A study of your model": study_building.builder,
             "Your studies": study_list.own,
-            "Best so far": studying.best,
+            "Best so far": study_page.best,
         }
         chosen = st.segmented_control(
             "Show", list(parts), default=next(iter(parts)), label_visibility="collapsed", key="studies-part"

@@ -2,22 +2,22 @@
 
 import streamlit as st
 
-from pages.ui import benches, panel, params, results
+from pages.ui import panel, params, results, workbench_state
 from pages.ui.guard import guarded
 from pages.ui.live import presenter
 from pages.ui.places import ASSETS, go
 
 
-def work(shown: benches.Bench) -> None:
+def work(shown: workbench_state.Bench) -> None:
     """Panel and result; what was changed in the panel is run before the result is drawn."""
-    benches.take_model(shown)
+    workbench_state.take_model(shown)
     head = st.container()  # above what the panel may have to say, though it is drawn after it
     with st.sidebar:
         ready = panel.draw(shown)
-    if shown.changeable and ready and benches.changed(shown):
-        shown = benches.act_on_change(shown)
+    if shown.changeable and ready and workbench_state.changed(shown):
+        shown = workbench_state.act_on_change(shown)
         panel.after_change()
-    benches.remember(shown)
+    workbench_state.remember(shown)
     with head:
         results.show()
 
@@ -25,11 +25,11 @@ def work(shown: benches.Bench) -> None:
 with guarded():
     st.html(ASSETS / "workbench.css")
     presenter("workbench")
-    shown, refusal = benches.opened()
+    shown, refusal = workbench_state.opened()
     if shown is not None and shown.status.is_snapshot:
         go("snapshots", snapshot=shown.status.id)
     if refusal is not None:
-        params.say_refusal(refusal)
+        params.show_error(refusal)
     if shown is None:
         results.nothing()
     else:

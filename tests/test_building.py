@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import sparse
 
+from semf_core.common.notation import equal_blocks, spell
 from semf_core.common.parameters import InvalidInput, Param, params_of
-from semf_core.common.spelling import equal_blocks, spell
 from semf_core.datasets import Dataset, Swimmer, summary
 from semf_core.datasets.summary import facts, image_shapes, spectrum
 from semf_core.drawing.preview import preview_projection

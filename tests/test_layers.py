@@ -38,15 +38,15 @@ def test_no_function_imports_streamlit_later():
 LAYERS = (
     ("common", "mathematics", "sets", "solvers"),
     ("datasets", "distributed", "drawing", "factorization", "glossary", "model", "presets"),
-    ("exports", "limited", "runs", "snapshots", "studies"),
-    ("comparing", "downloads", "lessons", "service", "upkeep"),
+    ("exports", "sandbox", "runs", "snapshots", "studies"),
+    ("comparison", "downloads", "lessons", "service", "maintenance"),
     ("command_line",),
 )
 """Packages of semf_core from the mathematics upwards: data and files, running and studies, the service, the command line."""
 INSIDE = {
-    "semf_core.runs": {"board", "folder", "manager", "pool", "session", "store", "worker"},
+    "semf_core.runs": {"scheduler", "folder", "manager", "pool", "session", "store", "worker"},
     "semf_core.snapshots": {"archive", "store"},
-    "semf_core.studies": {"background", "queue", "runner", "store", "work", "worker"},
+    "semf_core.studies": {"background", "queue", "runner", "store", "cell_run", "worker"},
 }
 """What owns files and processes: pages ask the service."""
 

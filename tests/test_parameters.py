@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semf_core.common.notation import number, spell
 from semf_core.common.parameters import REQUIRED, InvalidInput, Param, Parametrized, param, params_of
-from semf_core.common.spelling import number, spell
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,10 @@ import time
 import pytest
 
 from semf_core.common.parameters import InvalidInput
+from semf_core.maintenance.checks import problems, repair
+from semf_core.maintenance.entries import delete, entries
 from semf_core.service import Service
 from semf_core.service.presentations import Presentations, Shown, notes_key, presentation_files
-from semf_core.upkeep.checks import problems, repair
-from semf_core.upkeep.entries import delete, entries
 
 RUN = "R" * 22
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semf_core.common.parameters import InvalidInput
-from semf_core.runs.strips import MOST, Strip, Variant
+from semf_core.runs.variant_strips import MOST, Strip, Variant
 from semf_core.service import Service
 from semf_core.service import workbench as bench
 from semf_core.service.workbench import Manner

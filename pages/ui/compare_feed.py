@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from pages.ui.words import state_words
-from semf_core.comparing import Reader, Reference, style_of
-from semf_core.comparing.reading import digest
+from pages.ui.messages import state_words
+from semf_core.comparison import Reader, Reference, style_of
+from semf_core.comparison.reading import digest
 from semf_core.service import get_service
 
 MOVING = frozenset({"queued", "running"})

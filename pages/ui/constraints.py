@@ -251,7 +251,7 @@ def _say_problem(factor: Factor, problem: InvalidInput) -> None:
         names = ", ".join(dict.fromkeys(wrong))
         st.error(f"{names}: does not fit this factor; the reason stands at the block.", icon=":material/block:")
     else:
-        params.say_refusal(problem)
+        params.show_error(problem)
 
 
 def _projection(factor: Factor) -> None:
@@ -273,6 +273,6 @@ def _projection(factor: Factor) -> None:
                 factor.whole,
             )
         except InvalidInput as error:
-            params.say_refusal(error)
+            params.show_error(error)
         else:
             previews.show_projection(shown, factor.name)

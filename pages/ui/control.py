@@ -14,7 +14,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from pages.ui.words import told
+from pages.ui.messages import told
 from semf_core.common.parameters import InvalidInput
 from semf_core.runs.edits import Edit
 from semf_core.service import Service, get_service

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pages.ui.turns import TooMany, Turns
+from pages.ui.messages import sentence
+from pages.ui.rate_limits import TooMany, Turns
 from pages.ui.visitors import requester
-from pages.ui.words import sentence
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.downloads import Downloads, Wanted, comparison_file, lesson_file, run_file, study_file

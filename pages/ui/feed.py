@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pages.ui import images
-from pages.ui.words import ENDED, LIVE, state_words
+from pages.ui.messages import ENDED, LIVE, state_words
 from semf_core.common.parameters import InvalidInput
 from semf_core.drawing.downsample import stride_for
 from semf_core.drawing.pictures import default_samples

@@ -8,7 +8,7 @@ import time
 import streamlit as st
 
 from pages.ui import memory, params, session, uploading
-from semf_core.common.spelling import number
+from semf_core.common.notation import number
 from semf_core.factorization.scores import truth_words
 from semf_core.runs.home import number_from_env
 from semf_core.service import get_service

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from pages.ui.params import say_refusal
+from pages.ui.params import show_error
 from semf_core.common.parameters import InvalidInput
 
 log = logging.getLogger("semf.pages")
@@ -21,7 +21,7 @@ def guarded() -> Iterator[None]:
     try:
         yield
     except InvalidInput as refusal:
-        say_refusal(refusal)
+        show_error(refusal)
     except Exception:
         log.exception("page")
         st.error(SORRY, icon=":material/error:")
@@ -30,7 +30,7 @@ def guarded() -> Iterator[None]:
 def on_script_error(error: Exception) -> bool:
     """The last net, for what happens outside a guarded body (a callback, a page that cannot be read)."""
     if isinstance(error, InvalidInput):
-        say_refusal(error)
+        show_error(error)
     else:
         log.error("script", exc_info=error)
         st.error(SORRY, icon=":material/error:")

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.glossary import explain, help_on
 from pages.ui.images import basis
-from pages.ui.params import say_refusal
+from pages.ui.params import show_error
 from pages.ui.previews import theme
 from semf_core.common.parameters import InvalidInput
 from semf_core.exports.curves import COLOURS
@@ -49,7 +49,7 @@ def _steps(status: RunStatus) -> None:
             with st.spinner(f"Computing iteration {iteration} again"):
                 steps = get_service().substeps(status.id, int(iteration))
         except InvalidInput as refusal:
-            say_refusal(refusal)
+            show_error(refusal)
             return
         position = min(st.session_state.get(STEP, 0), len(steps) - 1)
         st.button("Previous step", on_click=_go, args=(position - 1,), disabled=position == 0, icon=":material/arrow_back:")

@@ -10,12 +10,12 @@ from typing import Any
 import plotly
 import streamlit as st
 
-from pages.ui.benches import ACTED, SPEED, Bench
 from pages.ui.places import ASSETS
+from pages.ui.workbench_state import ACTED, SPEED, Bench
 from semf_core.exports import curves
 from semf_core.lessons import Highlight
 from semf_core.model.variants import imposed
-from semf_core.runs.strips import Strip
+from semf_core.runs.variant_strips import Strip
 from semf_core.service import RunStatus, get_service
 from semf_core.solvers.penalties import CASE_WORDS
 
@@ -53,8 +53,8 @@ def _component() -> Any:
 
 
 @cache
-def _edition() -> str:
-    """Changes whenever a script or style sheet of the view does, so that no browser mixes two editions."""
+def _revision() -> str:
+    """Changes whenever a script or style sheet of the view does, so that no browser mixes two revisions."""
     digest = hashlib.sha256()
     for path in sorted((*FOLDER.glob("*.js"), *FOLDER.glob("*.css"))):
         digest.update(path.read_bytes())
@@ -69,7 +69,7 @@ def modules() -> list[str]:
 
 def script(name: str) -> str:
     """The address of a script or a style sheet of the view."""
-    return address(f"assets/{_edition()}/live/{name}")
+    return address(f"assets/{_revision()}/live/{name}")
 
 
 def live_view(status: RunStatus, *, compact: bool = False, autoplay: bool = False, key: str = "live") -> None:
@@ -208,6 +208,6 @@ def compare_view(run_ids: list[str], moving: bool) -> None:
 
 def beside_view(statuses: list[RunStatus], on_state_change: Callable[[], None]) -> None:
     """Two runs side by side under one scrubber."""
-    module = address(f"assets/{_edition()}/live/beside.js")
+    module = address(f"assets/{_revision()}/live/beside.js")
     data = {"compact": True, "module": module, "runs": [_data(status) for status in statuses]}
     _component()(key="beside", data=data, on_state_change=on_state_change)

@@ -6,9 +6,9 @@ import dataclasses
 
 import streamlit as st
 
-from pages.ui import algorithms, benches, constraints, params, places, previews, proposing, session, trying
-from pages.ui.benches import AGAIN, ON, PAUSED, WARM, Bench
-from pages.ui.words import READ_ONLY
+from pages.ui import algorithms, constraints, params, places, previews, proposal, session, sweep, workbench_state
+from pages.ui.messages import READ_ONLY
+from pages.ui.workbench_state import AGAIN, ON, PAUSED, WARM, Bench
 from semf_core.common.parameters import InvalidInput, Param, params_of
 from semf_core.factorization.api import SEED
 from semf_core.factorization.problem import MAX_RANK, scale_warning
@@ -34,7 +34,7 @@ def draw(shown: Bench) -> bool:
         _read_only(shown)
         return False
     loaded = _data(shown)
-    proposal = st.container()  # filled when the fields below have had their say
+    at_the_top = st.container()  # filled when the fields below have had their say
     _say_flash()
     if loaded is None:
         return False
@@ -48,18 +48,18 @@ def draw(shown: Bench) -> bool:
     if ready and takes_sets:
         _warn_of_scale()
     st.container(key="refused-model")
-    trying.several(shown, loaded)
+    sweep.several(shown, loaded)
     options()
-    proposing.presets(shown)
+    proposal.presets(shown)
     as_text()
-    with proposal:
-        proposing.say()
+    with at_the_top:
+        proposal.say()
     return ready
 
 
 def after_change() -> None:
     """Why a model that every field accepts cannot be run all the same."""
-    text = st.session_state.get(benches.REFUSED)
+    text = st.session_state.get(workbench_state.REFUSED)
     if text:
         st.sidebar.error(f"{text} The last good result stays.", icon=":material/block:")
 
@@ -75,7 +75,7 @@ def _read_only(shown: Bench) -> None:
         params.note(READ_ONLY)
         return
     st.button("Make changes on a copy", type="primary", icon=":material/fork_right:", key="bench-copy",
-              on_click=benches.copy_to_change, args=(shown.status.id,),
+              on_click=workbench_state.copy_to_change, args=(shown.status.id,),
               help="A workbench of your own that begins with this run.")  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def _data(shown: Bench) -> session.Loaded | None:
     try:
         loaded = session.loaded()
     except InvalidInput as error:
-        params.say_refusal(error)
+        params.show_error(error)
         places.link("data", "Choose other data")
         return None
     m, n = loaded.dataset.shape
@@ -127,7 +127,7 @@ def _field(p: Param) -> None:
     try:
         value = params.value_widget(p, current, f"spec{session.stamp()}.{p.name}")
     except InvalidInput as error:
-        params.say_refusal(error)
+        params.show_error(error)
         return
     if value != current:
         session.update_spec(**{p.name: value})

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from pages.ui import previews, words
+from pages.ui import messages, previews
+from semf_core.common.notation import FIRST, counted, equal_blocks, label, spell
 from semf_core.common.parameters import InvalidInput, Param, Parametrized, params_of
-from semf_core.common.spelling import FIRST, counted, equal_blocks, label, spell
-from semf_core.runs.intake import MATRIX_BYTES
+from semf_core.runs.sandboxed import MATRIX_BYTES
 from semf_core.service import get_service
 from semf_core.sets import Intersection
 
@@ -287,7 +287,7 @@ def _draw(params: Sequence[Param], current: Any, key: str, around: Around, layou
                 values[p.name] = value_widget(p, now, f"{key}.{p.name}", around)
             except InvalidInput as error:
                 refused = True
-                say_refusal(error, _still(p, now))
+                show_error(error, _still(p, now))
             slots[p.name] = st.container()
     slots.setdefault("", st.container())
     return values, refused
@@ -313,7 +313,7 @@ def _rebuilt(current: T, values: dict[str, Any]) -> T:
 
 def _refuse(slots: dict[str, Any], error: InvalidInput) -> None:
     with slots.get(error.field) or slots[""]:
-        say_refusal(error)
+        show_error(error)
 
 
 def note(text: str) -> None:
@@ -321,7 +321,7 @@ def note(text: str) -> None:
     st.markdown(f":small[{plain(text)}]")
 
 
-def say_refusal(error: InvalidInput, more: str = "") -> None:
+def show_error(error: InvalidInput, more: str = "") -> None:
     """A refusal in a sentence."""
     st.error(sentence(error) + more, icon=":material/block:")
 
@@ -336,7 +336,7 @@ def _still(p: Param, value: Any) -> str:
 
 def sentence(error: InvalidInput) -> str:
     """A refusal as one sentence, safe to show as Markdown."""
-    return plain(words.sentence(error))
+    return plain(messages.sentence(error))
 
 
 def plain(text: str) -> str:

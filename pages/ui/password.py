@@ -11,11 +11,11 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from pages.ui.messages import sentence
 from pages.ui.protection import streamlit_address
 from pages.ui.visitors import cookies_of, place_of, signing_key
-from pages.ui.words import sentence
 from semf_core.common.parameters import InvalidInput
-from semf_core.common.secret_words import Guesses, word_from_env
+from semf_core.common.passwords import Guesses, word_from_env
 
 Message = dict[str, Any]
 COOKIE = "semf_entry"

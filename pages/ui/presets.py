@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import benches
-from pages.ui.params import say_refusal
+from pages.ui import workbench_state
+from pages.ui.params import show_error
 from pages.ui.places import ASSETS, go
 from semf_core.common.parameters import InvalidInput
 from semf_core.model import ModelSpec, preset, preset_names
@@ -43,9 +43,9 @@ def card(name: str, spec: ModelSpec) -> None:
 def run(spec: ModelSpec) -> None:
     """Start a run of the visitor's own and watch it."""
     try:
-        shown = benches.run(spec)
+        shown = workbench_state.run(spec)
     except InvalidInput as refusal:
-        say_refusal(refusal)
+        show_error(refusal)
         return
-    st.session_state[benches.FRESH] = shown.status.id
+    st.session_state[workbench_state.FRESH] = shown.status.id
     go("workbench", bench=shown.strip.id if shown.strip else "", run=shown.status.id)

@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.ui import images
 from pages.ui.charts import chart
-from semf_core.common.spelling import FIRST
+from semf_core.common.notation import FIRST
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.datasets.summary import Spectrum
 from semf_core.drawing.overview import shown_part, shown_samples

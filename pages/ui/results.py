@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import benches, components, flash, iteration_steps, links, memory, querying, restoring, saving, session, tasks
-from pages.ui.benches import Bench
+from pages.ui import components, flash, iteration_steps, links, memory, query, restoration, save, session, tasks, workbench_state
 from pages.ui.glossary import help_on, meanings
 from pages.ui.live import bench_view
+from pages.ui.messages import state_words
 from pages.ui.params import note, plain, sentence
 from pages.ui.places import go, link
-from pages.ui.words import state_words
+from pages.ui.workbench_state import Bench
+from semf_core.common.notation import number
 from semf_core.common.parameters import InvalidInput
-from semf_core.common.spelling import number
 from semf_core.service import RunStatus, get_service
 
 COMPARE, VIEW = "semf_compare_runs", "bench"
@@ -23,7 +23,7 @@ def show() -> None:
     """Everything but the panel. It is drawn again by itself when the run comes to rest or a menu is used."""
     if st.session_state.get(COMPARE):
         go("compare", pin=st.session_state.pop(COMPARE))
-    shown, _ = benches.opened()
+    shown, _ = workbench_state.opened()
     if shown is None:
         return
     status = shown.status
@@ -34,14 +34,14 @@ def show() -> None:
             st.markdown(plain(status.spec.watch))
     flash.say_flash()
     tasks.banner(status)
-    fresh = st.session_state.pop(benches.FRESH, None) == status.id
+    fresh = st.session_state.pop(workbench_state.FRESH, None) == status.id
     bench_view(shown, autoplay=fresh, key=VIEW, on_act=_act)
     if not status.moving:
         iteration_steps.show(status.id)
     certificate(status)
     components.show(status)
-    restoring.panel(status)
-    querying.panel(status)
+    restoration.panel(status)
+    query.panel(status)
 
 
 def nothing() -> None:
@@ -53,11 +53,11 @@ def nothing() -> None:
 
 def _act(command: object) -> None:
     """A press in the view that changes what the page shows: the panel follows."""
-    if not isinstance(command, dict) or command.get("number") == st.session_state.get(benches.ACTED):
+    if not isinstance(command, dict) or command.get("number") == st.session_state.get(workbench_state.ACTED):
         return
-    st.session_state[benches.ACTED] = command.get("number")
+    st.session_state[workbench_state.ACTED] = command.get("number")
     try:
-        pins = benches.obey(command)
+        pins = workbench_state.obey(command)
     except InvalidInput as refusal:
         flash.say(sentence(refusal))
         return
@@ -71,11 +71,11 @@ def _menus(shown: Bench) -> None:
     """Save, Download, Share, and other runs of the visitor's."""
     service, status = get_service(), shown.status
     if not service.read_only:
-        saving.save_button(status, shown.strip)
+        save.save_button(status, shown.strip)
     resting = not status.moving and status.iterations > 0
     with st.popover("Download", icon=":material/download:", disabled=not resting, help="Report, figures, animation and factors."):
         if resting:
-            saving.exports(status.id)
+            save.exports(status.id)
     with st.popover("Share", icon=":material/share:"):
         share(shown)
     _own_runs(status.id)

@@ -28,20 +28,20 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 import pages.ui
-from pages.ui import compare_feed, control, feed, glossary, presenting, strip_feed
-from pages.ui.arrival import Hints, ResponseCache
+from pages.ui import compare_feed, control, feed, glossary, presentations, strip_feed
 from pages.ui.capacity import Sessions
 from pages.ui.downloads import DownloadDesk
 from pages.ui.live import DESCRIPTION, address, modules, plotly_address
 from pages.ui.login import Admission, check_settings
+from pages.ui.messages import told
 from pages.ui.password import Password
 from pages.ui.places import ASSETS
+from pages.ui.preload import Hints, ResponseCache
 from pages.ui.protection import Protection
-from pages.ui.turns import TooMany, Turns
+from pages.ui.rate_limits import TooMany, Turns
 from pages.ui.uploading import UploadRoom
 from pages.ui.visitors import Visitors, requester, visitor
-from pages.ui.words import told
-from semf_core import limited
+from semf_core import sandbox
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.common.visitors import ask_who
@@ -195,20 +195,20 @@ def routes() -> list[Route]:
         Route(address("download/lesson/{name}/{kind}"), _download("of_lesson")),
         Route(address("download/{run_id}/{kind}"), _download("of_run")),
         Route(plotly_address(), _plotly),
-        Route(address("assets/{edition}/{path:path}"), _asset),
+        Route(address("assets/{revision}/{path:path}"), _asset),
         Route(address("words.json"), _words),
         Route(address("live/{run_id}"), _answered(_live)),
         Route(address("compare"), _answered(_compare)),
         Route(address("strip/{strip_id}"), _answered(_strip)),
         Route(address("before/{run_id}"), _answered(_before)),
         Route(address("control/{run_id}"), _control, methods=["POST"]),
-        Route(address("presentations"), presenting.begin, methods=["POST"]),
-        Route(address("presentations/{presentation_id}"), presenting.show, methods=["POST"]),
-        Route(address("presentations/{presentation_id}"), presenting.follow),
-        Route(address("presentations/{presentation_id}/content"), _answered(presenting.content)),
-        Route(address("presentations/{presentation_id}/notes"), _answered(presenting.notes)),
-        Route(address("follow/{presentation_id}"), presenting.follow_page),
-        Route(address("notes/{presentation_id}"), presenting.notes_page),
+        Route(address("presentations"), presentations.begin, methods=["POST"]),
+        Route(address("presentations/{presentation_id}"), presentations.show, methods=["POST"]),
+        Route(address("presentations/{presentation_id}"), presentations.follow),
+        Route(address("presentations/{presentation_id}/content"), _answered(presentations.content)),
+        Route(address("presentations/{presentation_id}/notes"), _answered(presentations.notes)),
+        Route(address("follow/{presentation_id}"), presentations.follow_page),
+        Route(address("notes/{presentation_id}"), presentations.notes_page),
         *(Route(f"{_base()}/{old}", _moved) for old in ("model", "run")),
     ]
 
@@ -233,7 +233,7 @@ def _warm_up() -> None:
     ask_who(visitor)
     _plotly_packed()
     get_service()
-    limited.start_ahead()
+    sandbox.start_ahead()
     _desk()
     _make_nimble()
 

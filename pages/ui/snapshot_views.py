@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import components, gallery, links, params, places, results, saving, session
-from pages.ui.benches import ACTED, command
+from pages.ui import components, gallery, links, params, places, results, save, session
 from pages.ui.flash import say, say_flash
 from pages.ui.live import address, presenter, snapshot_view
+from pages.ui.workbench_state import ACTED, command
 from semf_core.common.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.snapshots.cards import Card
@@ -30,7 +30,7 @@ def chosen() -> str | None:
         get_service().gallery.card(snapshot_id)
     except InvalidInput as refusal:
         _leave()
-        params.say_refusal(refusal)
+        params.show_error(refusal)
         return None
     return snapshot_id
 
@@ -180,7 +180,7 @@ def _duplicate(snapshot_id: str) -> None:
 
 def _rename(card: Card, key: str) -> None:
     with st.form("relabel", border=False):
-        values = saving.label_fields(f"relabel.{card.id}", card.label)
+        values = save.label_fields(f"relabel.{card.id}", card.label)
         sent = st.form_submit_button("Keep", type="primary")
     if sent:
         try:
@@ -194,7 +194,7 @@ def _rename(card: Card, key: str) -> None:
 def _downloads(card: Card, shown: str) -> None:
     """The file itself, and what can be made from it."""
     st.link_button(f"Snapshot file ({card.size / 1024:.0f} kB)", address(f"download/{card.id}/semf"), type="primary")
-    saving.exports(shown)
+    save.exports(shown)
 
 
 def _share(card: Card, key: str | None) -> None:

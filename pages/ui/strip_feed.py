@@ -12,13 +12,13 @@ from PIL import Image
 
 from pages.ui import images
 from pages.ui.compare_feed import reader
+from semf_core.common.notation import number
 from semf_core.common.parameters import InvalidInput
-from semf_core.common.spelling import number
-from semf_core.comparing.alignment import align
+from semf_core.comparison.alignment import align
 from semf_core.factorization.scores import model_groups, truth_words
 from semf_core.model.variants import words_of_difference
 from semf_core.runs.caches import Cache
-from semf_core.runs.strips import Strip
+from semf_core.runs.variant_strips import Strip
 from semf_core.service import RunStatus, get_service
 from semf_core.solvers.run import COLUMNS
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import params, session, studying
-from pages.ui.params import note, plain, say_refusal
+from pages.ui import params, session, study_page
+from pages.ui.params import note, plain, show_error
+from semf_core.common.notation import FIRST, label
 from semf_core.common.parameters import InvalidInput, Param, params_of
-from semf_core.common.spelling import FIRST, label
 from semf_core.model import ModelSpec
 from semf_core.service import get_service
 from semf_core.solvers import SOLVERS
@@ -74,9 +74,9 @@ def builder() -> None:
         note(f"{study.count} runs.")
         closed = get_service().read_only
         if st.button("Start the study", type="primary", icon=":material/play_arrow:", key="study-start", disabled=closed):
-            studying.start(study)
+            study_page.start(study)
     except InvalidInput as refusal:
-        say_refusal(refusal)
+        show_error(refusal)
     with st.expander("A study as JSON", icon=":material/code:"):
         pasted()
 
@@ -108,7 +108,7 @@ def _axis(paths: dict[str, Param], number: int) -> dict[str, Any] | None:
         try:
             values = _values(path, p, f"study-values-{number}-{path}")
         except InvalidInput as refusal:
-            say_refusal(refusal)
+            show_error(refusal)
             return None
     if path == "solver" and (own := [SOLVERS.get(name) for name in values if SOLVERS.get(name).own_start]):
         note(f"All begin with the same random X and Y, except {'; '.join(f'{cls.title} ({cls.own_start})' for cls in own)}.")
@@ -197,6 +197,6 @@ def pasted() -> None:
     if text.strip() and st.button("Start it", key="study-json-start", icon=":material/play_arrow:", disabled=closed):
         try:
             study = Study.from_json(text)
-            studying.start(study.sized(next(iter(study.sizes))) if study.sizes else study)
+            study_page.start(study.sized(next(iter(study.sizes))) if study.sizes else study)
         except InvalidInput as refusal:
-            say_refusal(refusal)
+            show_error(refusal)

@@ -7,12 +7,12 @@ import dataclasses
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.params import note, plain, say_refusal
-from pages.ui.studying import STATES, look_at, open_study, source_words, start
+from pages.ui.params import note, plain, show_error
+from pages.ui.study_page import STATES, look_at, open_study, source_words, start
 from semf_core.common.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.studies import Study, builtin_names, builtin_sized, builtin_study
-from semf_core.studies.sharing import SUFFIX
+from semf_core.studies.study_file import SUFFIX
 
 ACROSS = 2
 SIZES = {"quick": "Quick", "full": "Full size"}
@@ -40,7 +40,7 @@ def card(name: str) -> None:
             try:
                 size_button(on_data_in_use(sized) if other else sized, words)
             except InvalidInput as refusal:
-                say_refusal(refusal)
+                show_error(refusal)
                 break
 
 
@@ -85,7 +85,7 @@ def own() -> None:
         try:
             title, progress = studies.study(study_id).title, studies.progress(study_id)
         except InvalidInput as refusal:  # its files are damaged; the others have theirs
-            say_refusal(refusal)
+            show_error(refusal)
             continue
         with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container():

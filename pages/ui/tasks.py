@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.ui import benches, drawings, session
-from pages.ui.params import note, plain, say_refusal
+from pages.ui import drawings, session, workbench_state
+from pages.ui.params import note, plain, show_error
 from pages.ui.places import go
 from semf_core.common.parameters import InvalidInput
 from semf_core.lessons import Lesson, Stage, Task, lessons
@@ -72,10 +72,10 @@ def to_workbench(lesson: Lesson, stage: Stage) -> None:
     if solution is None or spec is None:
         return
     try:
-        shown = benches.run(spec)
+        shown = workbench_state.run(spec)
     except InvalidInput as refusal:
         st.session_state.pop(WANTED, None)
-        say_refusal(refusal)
+        show_error(refusal)
         return
     st.session_state.pop(WANTED, None)  # not before: the page may have been made to run again meanwhile
     query = {"bench": shown.strip.id if shown.strip else "", "run": shown.status.id, "lesson": lesson.name, "stage": stage.name}

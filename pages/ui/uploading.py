@@ -18,8 +18,8 @@ from pages.ui import params
 from pages.ui.visitors import requester
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import server_limits
-from semf_core.runs.arrivals import Basket
 from semf_core.runs.home import MB
+from semf_core.runs.incoming_files import Basket
 from semf_core.runs.uploads import Upload
 from semf_core.service import get_service
 

@@ -32,6 +32,7 @@ from semf_core.factorization.result import Result, make_result
 from semf_core.factorization.retrieval import retrieve
 from semf_core.factorization.scores import truth_scores
 from semf_core.lessons.command import add_commands as add_lesson_commands
+from semf_core.maintenance.command import add_commands as add_store_commands
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.runs.files import write_whole
 from semf_core.runs.folder import RunFolder
@@ -41,7 +42,6 @@ from semf_core.snapshots import command as snapshots
 from semf_core.snapshots.recording import record
 from semf_core.solvers import ADMM, COLUMNS, DEFAULT, SOLVERS, Limits, Run, Solver
 from semf_core.studies.command import add_commands as add_study_commands
-from semf_core.upkeep.command import add_commands as add_store_commands
 
 OUT_KINDS = {"": "csv", ".npz": "npz", ".mat": "mat", ".h5ad": "h5ad", ".parquet.zip": "parquet", ".zip": "csv", ".html": "html"}
 OUT_HELP = (

@@ -14,7 +14,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from semf_core.common.spelling import number
+from semf_core.common.notation import number
 from semf_core.drawing.components import STYLE as COMPONENTS_STYLE
 from semf_core.drawing.pictures import RAMPS
 from semf_core.exports.curves import COLOURS

@@ -13,8 +13,8 @@ import scipy
 from markupsafe import Markup
 
 import semf_core
+from semf_core.common.notation import number
 from semf_core.common.parameters import Parametrized, params_of
-from semf_core.common.spelling import number
 from semf_core.exports.mathml import condition
 from semf_core.exports.story import RESIDUAL, Story
 from semf_core.factorization.result import FEASIBLE

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.spelling import number
+from semf_core.common.notation import number
 from semf_core.drawing import pictures
 from semf_core.drawing.downsample import decisions, stretch_ends, stride_for
 from semf_core.drawing.pictures import Picture

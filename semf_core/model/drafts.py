@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from semf_core.common.notation import equal_blocks
 from semf_core.common.parameters import InvalidInput, Param, params_of
-from semf_core.common.spelling import equal_blocks
 from semf_core.sets import StructureSet, combine
 
 Shape = tuple[int, int]

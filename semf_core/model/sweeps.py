@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from semf_core.common.notation import label
 from semf_core.common.parameters import InvalidInput, Param, params_of
-from semf_core.common.spelling import label
 from semf_core.datasets import Dataset
 from semf_core.factorization.problem import MAX_RANK
 from semf_core.model import ModelSpec

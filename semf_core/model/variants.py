@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from semf_core.common.notation import FIRST, counted, label, spell
 from semf_core.common.parameters import Param, Parametrized, params_of
-from semf_core.common.spelling import FIRST, counted, label, spell
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.sets import StructureSet, without_rounds
 

@@ -11,12 +11,12 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from semf_core import limited
+from semf_core import sandbox
 from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, DatasetSource, FileSource
 from semf_core.drawing.overview import overview, unpacked
 from semf_core.drawing.pictures import Picture
-from semf_core.runs import intake
+from semf_core.runs import sandboxed
 from semf_core.runs.caches import Cache
 from semf_core.runs.descriptions import Description, describe, read_description
 from semf_core.runs.folder_cache import FolderCache
@@ -70,13 +70,13 @@ class Datasets:
         if folder is None:
             return describe(self.dataset(source))
         known = read_description(folder)
-        return known or Description.from_dict(limited.call(intake.describe_folder, source.title, folder=str(folder)))
+        return known or Description.from_dict(sandbox.call(sandboxed.describe_folder, source.title, folder=str(folder)))
 
     def _draw(self, source: DatasetSource, shape: tuple[int, int] | None, small: bool) -> Picture:
         folder = self._folder(source)
         if folder is None:
             return overview(self.dataset(source), shape, small)
-        return unpacked(limited.call(intake.draw_folder, source.title, folder=str(folder), shape=shape, small=small))
+        return unpacked(sandbox.call(sandboxed.draw_folder, source.title, folder=str(folder), shape=shape, small=small))
 
     def _folder(self, source: DatasetSource) -> Path | None:
         """Where the data lie; None if they are small enough to be made here."""
@@ -92,8 +92,8 @@ class Datasets:
         name = "data-" + hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:32]
         home = str(self._home) if self._folders.counts else None
         order = {"source": form, "home": home, "uploads": str(self._home)}
-        make = intake.store_source
-        return self._folders.get(name, lambda folder: limited.call(make, source.title, folder=str(folder), **order))
+        make = sandboxed.store_source
+        return self._folders.get(name, lambda folder: sandbox.call(make, source.title, folder=str(folder), **order))
 
 
 def check_visitors_source(source: DatasetSource) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from semf_core.common.notation import FIRST, spell
 from semf_core.common.parameters import InvalidInput, Param, Parametrized, params_of
-from semf_core.common.spelling import FIRST, spell
 from semf_core.model import ModelSpec
 from semf_core.sets import StructureSet
 from semf_core.solvers import Limits, Solver

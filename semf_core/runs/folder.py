@@ -123,29 +123,29 @@ class RunFolder:
 
     # -- the model ---------------------------------------------------------------------------
 
-    def spec_file(self, edition: int) -> Path:
-        """The model as started (edition 0) or after the given number of edits."""
-        return self.path / (f"spec-{edition}.json" if edition else "spec.json")
+    def spec_file(self, revision: int) -> Path:
+        """The model as started (revision 0) or after the given number of edits."""
+        return self.path / (f"spec-{revision}.json" if revision else "spec.json")
 
-    def write_spec(self, spec: ModelSpec, edition: int = 0) -> None:
-        write_json(self.spec_file(edition), spec.to_dict())
+    def write_spec(self, spec: ModelSpec, revision: int = 0) -> None:
+        write_json(self.spec_file(revision), spec.to_dict())
 
-    def spec(self, edition: int = 0) -> ModelSpec:
-        path = self.spec_file(edition)
+    def spec(self, revision: int = 0) -> ModelSpec:
+        path = self.spec_file(revision)
         return ModelSpec.from_dict(read_json(path if path.exists() else self.spec_file(0)))
 
-    def numbers_file(self, edition: int) -> Path:
-        return self.path / f"numbers-{edition}.json"
+    def numbers_file(self, revision: int) -> Path:
+        return self.path / f"numbers-{revision}.json"
 
-    def write_numbers(self, numbers: Mapping[str, float], edition: int) -> None:
+    def write_numbers(self, numbers: Mapping[str, float], revision: int) -> None:
         """What an edit set beside the model: α, β."""
-        write_json(self.numbers_file(edition), dict(numbers))
+        write_json(self.numbers_file(revision), dict(numbers))
 
-    def numbers(self, edition: int) -> dict[str, float] | None:
+    def numbers(self, revision: int) -> dict[str, float] | None:
         """What `write_numbers` kept; None if nothing is known."""
         try:
-            with reading(self.numbers_file(edition)):
-                return {str(name): float(value) for name, value in read_json(self.numbers_file(edition)).items()}
+            with reading(self.numbers_file(revision)):
+                return {str(name): float(value) for name, value in read_json(self.numbers_file(revision)).items()}
         except FileNotFoundError:
             return None
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import server_limits
-from semf_core.runs.board import Active, Board
 from semf_core.runs.files import DamagedFile
 from semf_core.runs.ids import new_id
 from semf_core.runs.monitor import Monitor
 from semf_core.runs.pool import END_SECONDS
+from semf_core.runs.scheduler import Active, Board
 from semf_core.runs.store import Store
 from semf_core.solvers import COLUMNS
 
@@ -150,13 +150,13 @@ class Manager(Board):
                 self._wait(lambda: self._is_at_rest(active), active, "")
 
     def edit(self, run_id: str, write_spec: Callable[[int], None], numbers: dict[str, float], text: str) -> None:
-        """Change a run from its current factors on; `write_spec` stores the new model as the given edition."""
+        """Change a run from its current factors on; `write_spec` stores the new model as the given revision."""
         with self._command(run_id) as active:
             if active.meta.state == "queued":
                 raise InvalidInput("run", "is waiting for its turn", "pause it first, or change it when it runs")
-            edition, answers = active.meta.edition + 1, active.answers
-            write_spec(edition)
-            edit = {"edition": edition, "numbers": numbers, "text": text}
+            revision, answers = active.meta.revision + 1, active.answers
+            write_spec(revision)
+            edit = {"revision": revision, "numbers": numbers, "text": text}
             if active.meta.state == "running":
                 self._amend(active, edit=edit)
             else:

@@ -23,7 +23,7 @@ from semf_core.model.memory import run_bytes
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import FactorFrame
 from semf_core.runs.restore_points import restored
-from semf_core.snapshots.content import Edition
+from semf_core.snapshots.content import Revision
 from semf_core.snapshots.reproduce import go_on, replay
 from semf_core.solvers import Run
 
@@ -58,10 +58,10 @@ def replayed_before(folder: RunFolder, dataset: Dataset, iteration: int, watch: 
         near = restored(folder, dataset, iteration, events)
         known = near[1] if near is not None else 0
         done = sum(e.kind == "edit" for e in events[:known])
-        editions = tuple(Edition(folder.spec(k), folder.numbers(k) if k else {}) for k in range(done, edits + 1))
+        revisions = tuple(Revision(folder.spec(k), folder.numbers(k) if k else {}) for k in range(done, edits + 1))
         if near is None:
-            return replay(editions, start, events, iteration - 1, dataset, watch, bounded=True)
-        return go_on(near[0], editions, start, events[known:], iteration - 1, dataset, watch)
+            return replay(revisions, start, events, iteration - 1, dataset, watch, bounded=True)
+        return go_on(near[0], revisions, start, events[known:], iteration - 1, dataset, watch)
 
 
 def made_again(run: Run) -> None:

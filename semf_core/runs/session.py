@@ -23,16 +23,16 @@ LOOK_SECONDS = 0.02
 class Session:
     """A run with its folder. Only one worker at a time has a session on a folder."""
 
-    def __init__(self, folder: RunFolder, edition: int, fresh: bool) -> None:
+    def __init__(self, folder: RunFolder, revision: int, fresh: bool) -> None:
         self.folder = folder
         self._lock = open(folder.worker_lock, "ab")  # noqa: SIM115 - held until `close`
         fcntl.flock(self._lock, fcntl.LOCK_EX)  # waits for a worker of an earlier server to write its last checkpoint
         if fresh:
-            _clear(folder, edition)
+            _clear(folder, revision)
         _sweep(folder)
         position = folder.checkpoint_position()
-        self.edition = 0 if fresh else edition if position is None else position[1]
-        self.spec: ModelSpec = folder.spec(self.edition)
+        self.revision = 0 if fresh else revision if position is None else position[1]
+        self.spec: ModelSpec = folder.spec(self.revision)
         self.dataset: Dataset = self.spec.dataset.load()
         self.run = self._fresh_run() if position is None else self._resumed_run()
         self.recorder = Recorder(folder, self.run)
@@ -110,13 +110,13 @@ class Session:
 
     # -- changing ----------------------------------------------------------------------------
 
-    def edit(self, edition: int, numbers: dict[str, float], text: str) -> None:
-        """Go on under the model of that edition, from the current factors."""
-        after = self.folder.spec(edition)
+    def edit(self, revision: int, numbers: dict[str, float], text: str) -> None:
+        """Go on under the model of that revision, from the current factors."""
+        after = self.folder.spec(revision)
         kept = keeps_problem(self.spec, after)
         problem = self.run.problem if kept else after.problem(self.dataset, self.folder.start())
         self.run.edit(problem, after.solver, after.limits, numbers, text)
-        self.spec, self.edition = after, edition
+        self.spec, self.revision = after, revision
         remove_outcome(self.folder)
         self.recorder.checkpoint()
 
@@ -128,12 +128,12 @@ def _sweep(folder: RunFolder) -> None:
             path.unlink(missing_ok=True)
 
 
-def _clear(folder: RunFolder, edition: int) -> None:
+def _clear(folder: RunFolder, revision: int) -> None:
     """A fresh start of the model as it is now: its history goes, and the edited model becomes the model."""
-    folder.checkpoint.unlink(missing_ok=True)  # first: without it nothing refers to an edition
+    folder.checkpoint.unlink(missing_ok=True)  # first: without it nothing refers to a revision
     remove_outcome(folder)
-    if edition:
-        folder.write_spec(folder.spec(edition))
+    if revision:
+        folder.write_spec(folder.spec(revision))
     models, pictures = ("spec-*.json", "numbers-*.json"), ("frame-*.npz", "live.npz", "restore-*.npz")
     for stale in (*models, *pictures, "scalars.bin", "end.bin", "events.jsonl"):
         for path in folder.path.glob(stale):

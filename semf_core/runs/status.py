@@ -97,7 +97,7 @@ def _status_of(run_id: str, folder: RunFolder, meta: Meta, spec: ModelSpec, posi
         queue_position=position,
         created=meta.created,
         generation=meta.generation,
-        edits=meta.edition,
+        edits=meta.revision,
         spec=spec,
         key_hash=meta.key,
         is_snapshot=not meta.key,

@@ -45,7 +45,7 @@ class Meta:
     """Token of the server that works on it."""
     generation: int = 0
     """Counts the resets."""
-    edition: int = 0
+    revision: int = 0
     """Counts the edits since the last reset."""
     visitor: str = ""
     """Who started it, as the server tells visitors apart; empty for the owner of the computer."""
@@ -154,6 +154,7 @@ def read_meta(folder: RunFolder) -> Meta:
     """The server's word on a run; FileNotFoundError if there is none, DamagedFile if it cannot be read."""
     stored = read_json(folder.meta)
     with reading(folder.meta):
+        stored.setdefault("revision", stored.get("edition", 0))  # as files were written before they were called so
         return Meta(**{f.name: _typed(f.type, stored[f.name]) for f in fields(Meta) if f.name in stored})
 
 

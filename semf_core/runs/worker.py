@@ -1,6 +1,6 @@
 """A worker process: waits for work on standard input, reports on standard output, one JSON object a line.
 
-An order is {"order": "work", "run", "folder", "edition", "fresh", …} for a worker at rest, {"order": "amend",
+An order is {"order": "work", "run", "folder", "revision", "fresh", …} for a worker at rest, {"order": "amend",
 "run", …} for one that iterates. Both may hold "edit", then one of "stop", "drop" (amend only) and "budget"
 (0 to pause, null to go on to the end, else a number of iterations). The reports are "ready", "running",
 "paused", "done", "failed", "dropped", "late" (the run was over before it could be amended), and "edited" or
@@ -27,10 +27,10 @@ from threadpoolctl import threadpool_limits
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import server_limits
-from semf_core.limited.rlimits import limit_memory, stand_back
 from semf_core.runs.files import is_full
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.session import Session
+from semf_core.sandbox.rlimits import limit_memory, stand_back
 
 Order = dict[str, Any]
 NICENESS = 5
@@ -150,19 +150,19 @@ class Worker:
     def _open(self, order: Order) -> None:
         self._forget()
         self.run_id, self.folder = order["run"], RunFolder(Path(order["folder"]))
-        self.session = Session(self.folder, order["edition"], order["fresh"])
+        self.session = Session(self.folder, order["revision"], order["fresh"])
 
     def _edit(self, session: Session, edit: dict[str, Any]) -> None:
         try:
-            session.edit(edit["edition"], edit["numbers"], edit["text"])
+            session.edit(edit["revision"], edit["numbers"], edit["text"])
         except InvalidInput as refusal:
             self.channel.report("refused", run=self.run_id, refusal=refusal.to_dict())
         else:
-            self.channel.report("edited", run=self.run_id, edition=session.edition)
+            self.channel.report("edited", run=self.run_id, revision=session.revision)
 
     def _report(self, kind: str) -> None:
-        edition, note = (self.session.edition, self.session.recorder.schedule.note) if self.session else (0, "")
-        self.channel.report(kind, run=self.run_id, edition=edition, note=note)
+        revision, note = (self.session.revision, self.session.recorder.schedule.note) if self.session else (0, "")
+        self.channel.report(kind, run=self.run_id, revision=revision, note=note)
 
     def _done(self, state: str) -> None:
         peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semf_core import limited
+from semf_core import sandbox
 from semf_core.common.parameters import InvalidInput, Param, params_of
 from semf_core.common.server_limits import check_effort, server_limits
 from semf_core.datasets import Dataset, DatasetSource
@@ -22,20 +22,20 @@ from semf_core.datasets.axes import clean
 from semf_core.model import ModelSpec, preset
 from semf_core.model.memory import check_run_memory
 from semf_core.model.variants import words_of_difference
-from semf_core.runs.arrivals import Arrivals
 from semf_core.runs.datasets import check_visitors_source
 from semf_core.runs.edits import Edit
 from semf_core.runs.files import locked, needing_room, read_json, write_json, write_whole
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.home import default_home, flag_from_env
 from semf_core.runs.ids import key_matches, new_id
+from semf_core.runs.incoming_files import Arrivals
 from semf_core.runs.journal import note
 from semf_core.runs.status import QueueStatus, RunHandle, RunStatus
-from semf_core.runs.strips import Strip, Strips
 from semf_core.runs.uploads import Upload, add_upload, remove_unused
+from semf_core.runs.variant_strips import Strip, Strips
 from semf_core.service.presentations import Presentations
 from semf_core.service.queries import Queries
-from semf_core.snapshots import intake
+from semf_core.snapshots import sandboxed
 from semf_core.snapshots.content import REST
 from semf_core.snapshots.data_source import snapshot_source
 from semf_core.snapshots.gallery import Gallery
@@ -126,13 +126,13 @@ class Service(Queries):
         if meta.state in {"queued", "running"} or source.checkpoint_position() is None:
             raise InvalidInput("run", "has no checkpoint at rest to go on from", "start again instead")
         self._check(spec)
-        specs = [replace(source.spec(k), dataset=spec.dataset, title=spec.title) for k in range(meta.edition + 1)]
+        specs = [replace(source.spec(k), dataset=spec.dataset, title=spec.title) for k in range(meta.revision + 1)]
         with self._manager.room_for(visitor):
             new_id, key, folder = self._store.create(specs[0], "paused", visitor, key=key)
             copy_history(source, folder, specs)
             if pace:
                 folder.set_pace(PACE.check(pace))
-            self._store.write_meta(folder, replace(self._store.meta(folder), edition=meta.edition))
+            self._store.write_meta(folder, replace(self._store.meta(folder), revision=meta.revision))
             self._manager.rests(new_id, visitor)
         self._go_on(new_id, folder, spec, f"goes on from here: {words_of_difference(old, spec) or 'the same model'}")
         note(self.home, "forked a run", new_id)
@@ -141,9 +141,9 @@ class Service(Queries):
     def _go_on(self, run_id: str, folder: RunFolder, spec: ModelSpec, text: str) -> None:
         """Let a run that may have come to its end go on under this model from its current factors."""
 
-        def write(edition: int) -> None:
-            folder.write_numbers({}, edition)
-            folder.write_spec(spec, edition)
+        def write(revision: int) -> None:
+            folder.write_numbers({}, revision)
+            folder.write_spec(spec, revision)
 
         self._manager.edit(run_id, write, {}, text)
 
@@ -230,7 +230,7 @@ class Service(Queries):
         words = {p.name: getattr(label or Label(), p.name) for p in params_of(Label)}
         options = {"label": words, "include_data": include_data}
         with self._snapshots.aside() as path:
-            limited.call(intake.save, "run", run=run, home=str(self.home), out=str(path), options=options, strip=strip)
+            sandbox.call(sandboxed.save, "run", run=run, home=str(self.home), out=str(path), options=options, strip=strip)
             handle = self._snapshots.take("snapshot", path, upload, uploads)
         note(self.home, "saved a snapshot", handle.id)
         return handle
@@ -279,15 +279,15 @@ class Service(Queries):
         """A run that stands as the snapshot does: with its result; or paused at its checkpoint, where it gets a new `title`."""
         card, folder = self._snapshots.card(snapshot_id), self._snapshots.folder(snapshot_id)
         done, position = card.state != REST and not title, folder.checkpoint_position()
-        specs = [replace(folder.spec(k), dataset=source) for k in range(card.edition + 1)]
+        specs = [replace(folder.spec(k), dataset=source) for k in range(card.revision + 1)]
         specs = [replace(spec, title=title or spec.title) for spec in specs]
         self._check(specs[-1])
         with self._manager.room_for(visitor):
             run_id, key, new = self._store.create(specs[0], card.state if done else "paused", visitor, key=key)
             copy_history(folder, new, specs, result=done)
-            edition = card.edition if done or position is None else position[1]
+            revision = card.revision if done or position is None else position[1]
             words = (card.message, card.remark) if done else ("", "")
-            self._store.write_meta(new, replace(self._store.meta(new), edition=edition, message=words[0], note=words[1]))
+            self._store.write_meta(new, replace(self._store.meta(new), revision=revision, message=words[0], note=words[1]))
             if not done:
                 self._manager.rests(run_id, visitor)
         note(self.home, "continued a snapshot", run_id)
@@ -339,9 +339,9 @@ class Service(Queries):
         new, text = edit.applied(spec), edit.sentence(spec)
         self._check(new)
 
-        def write(edition: int) -> None:
-            folder.write_numbers(edit.numbers(), edition)
-            folder.write_spec(new, edition)
+        def write(revision: int) -> None:
+            folder.write_numbers(edit.numbers(), revision)
+            folder.write_spec(new, revision)
 
         self._manager.edit(run_id, write, edit.numbers(), text)
 

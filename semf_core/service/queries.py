@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core import limited
+from semf_core import sandbox
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Axes, Dataset, DatasetSource, Patches
 from semf_core.drawing.overview import column_shape
@@ -32,9 +32,9 @@ from semf_core.runs.recompute import Recomputation, Recomputed, affordable
 from semf_core.runs.rows import Rows
 from semf_core.runs.status import QueueStatus, RunStatus, status_of
 from semf_core.runs.store import Meta, Store, unknown_run
-from semf_core.runs.strips import Strip
 from semf_core.runs.substeps import Substep, substeps
 from semf_core.runs.uploads import Upload, read_axes
+from semf_core.runs.variant_strips import Strip
 from semf_core.snapshots.data_source import snapshot_dataset
 from semf_core.snapshots.gallery import file_name
 from semf_core.snapshots.store import SnapshotStore
@@ -52,7 +52,7 @@ class Queries:
         self._local_files = local_files
         self._store = Store(home, read_only)
         self._manager = Manager(self._store, slots, warm=not read_only)
-        self._snapshots = SnapshotStore(home, self._store.quota, read_only, limited.call)
+        self._snapshots = SnapshotStore(home, self._store.quota, read_only, sandbox.call)
         self.datasets = Datasets(home, self._snapshots.folders)
         self._bundled: Cache[tuple[str, str], Dataset] = Cache()
         self._specs: Cache[tuple[str, int, int], ModelSpec] = Cache()
@@ -238,7 +238,7 @@ class Queries:
         """Parts found and groups right at a frame; empty where the data has no known truth."""
         folder, meta = self._find(run_id)
         spec = self._spec(run_id, folder, meta)
-        key = (run_id, meta.edition, frame.iteration, frame.mark())
+        key = (run_id, meta.revision, frame.iteration, frame.mark())
         return self._scores.get(key, lambda: truth_scores(self.dataset(run_id), frame.U, spec.y_set))
 
     def matching(self, run_id: str, frame: FactorFrame) -> metrics.Matching | None:
@@ -332,11 +332,11 @@ class Queries:
         if not self._is_snapshot(run_id):
             return folder, self._manager.meta(run_id, folder)
         card = self._snapshots.card(run_id)
-        return folder, Meta("", card.title, card.created, card.state, card.message, card.remark, edition=card.edition)
+        return folder, Meta("", card.title, card.created, card.state, card.message, card.remark, revision=card.revision)
 
     def _spec(self, run_id: str, folder: RunFolder, meta: Meta) -> ModelSpec:
         try:
-            return self._specs.get((run_id, meta.generation, meta.edition), lambda: folder.spec(meta.edition))
+            return self._specs.get((run_id, meta.generation, meta.revision), lambda: folder.spec(meta.revision))
         except FileNotFoundError:  # deleted since it was found
             raise unknown_run() from None
 

@@ -10,7 +10,7 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.model import ModelSpec
 from semf_core.model.sweeps import Number, sweep
 from semf_core.model.variants import differences, name_by_difference, title_of, titled
-from semf_core.runs.strips import Strip, Sweep, Variant
+from semf_core.runs.variant_strips import Strip, Sweep, Variant
 from semf_core.service import RunHandle, Service
 
 QUICK_SECONDS = 3.0

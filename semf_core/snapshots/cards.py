@@ -8,7 +8,7 @@ from typing import Any
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.runs.ids import VARIANT, checked_id, key_matches
-from semf_core.runs.strips import Strip, Variant
+from semf_core.runs.variant_strips import Strip, Variant
 from semf_core.snapshots.content import Content
 from semf_core.snapshots.label import Label
 
@@ -29,7 +29,7 @@ class Card:
     state: str
     message: str
     remark: str
-    edition: int
+    revision: int
     data_title: str
     shape: tuple[int, int]
     fingerprint: str
@@ -89,6 +89,7 @@ class Card:
     def from_dict(cls, values: Any) -> Card:
         names = {f.name for f in fields(cls)}
         known = {name: value for name, value in values.items() if name in names}
+        known.setdefault("revision", values.get("edition", 0))  # as cards were written before it was called so
         for name in ("shape", "image_shape"):
             known[name] = None if known[name] is None else tuple(known[name])
         return cls(**known)
@@ -104,7 +105,7 @@ def card_of(content: Content, **more: Any) -> Card:
         state=content.state,
         message=content.message,
         remark=content.remark,
-        edition=len(content.editions) - 1,
+        revision=len(content.revisions) - 1,
         data_title=content.data.title,
         shape=content.data.shape,
         fingerprint=content.data.fingerprint,

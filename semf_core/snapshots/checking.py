@@ -25,7 +25,7 @@ from semf_core.runs.outcome import NUMBERS
 from semf_core.snapshots import content as parts
 from semf_core.snapshots.archive import Members, read_json_member
 from semf_core.snapshots.bundle import unbundled
-from semf_core.snapshots.content import Checkpoint, Content, DataFacts, Edition, Outcome
+from semf_core.snapshots.content import Checkpoint, Content, DataFacts, Outcome, Revision
 from semf_core.snapshots.keyframes import Keyframes
 from semf_core.snapshots.label import LONGEST_TITLE, Label, readable
 from semf_core.snapshots.thumbnails import checked_thumbnail
@@ -76,8 +76,8 @@ def _sorted_out(name: str, members: Members) -> tuple[dict[str, Any], dict[str, 
 def _content(texts: dict[str, Any], arrays: dict[str, dict[str, Array]], thumbnail: bytes | None) -> Content:
     about = _object("about", texts[parts.ABOUT])
     facts = _facts(_object("data", about.get("data")))
-    editions = _editions(texts[parts.MODEL], facts.shape)
-    rank = editions[-1].spec.rank
+    revisions = _revisions(texts[parts.MODEL], facts.shape)
+    rank = revisions[-1].spec.rank
     outcome = _outcome(texts.get(parts.RESULT), arrays.pop("result", {}), facts.shape, rank)
     stop_reason = "" if outcome is None else outcome.numbers["stop_reason"]
     history = _history(arrays.pop("history", {}), diverged=stop_reason == "diverged")
@@ -85,8 +85,8 @@ def _content(texts: dict[str, Any], arrays: dict[str, dict[str, Array]], thumbna
     if outcome is not None and outcome.numbers["iterations"] != iterations:
         raise InvalidInput("result", "counts other iterations than the history has")
     events = _events(texts[parts.EVENTS], iterations)
-    if sum(e.kind == "edit" for e in events) != len(editions) - 1:
-        raise InvalidInput("model", "its editions and the edits among the events are not equally many", whole=True)
+    if sum(e.kind == "edit" for e in events) != len(revisions) - 1:
+        raise InvalidInput("model", "its revisions and the edits among the events are not equally many", whole=True)
     keyframes = _keyframes(arrays.pop("keyframes", None), facts.shape, rank, iterations)
     start = _start(arrays.pop("start", None), facts.shape, rank)
     told, stored = texts.get(parts.CHECKPOINT), arrays.pop("checkpoint", {})
@@ -101,7 +101,7 @@ def _content(texts: dict[str, Any], arrays: dict[str, dict[str, Array]], thumbna
         data=facts,
         versions=_versions(_object("versions", about.get("versions"))),
         truth=_truth(_object("truth", about.get("truth"))),
-        editions=editions,
+        revisions=revisions,
         history=history,
         iterations=iterations,
         events=events,
@@ -173,13 +173,13 @@ def _components(names: Any, rank: int) -> tuple[str, ...]:
 # -- the model ---------------------------------------------------------------------------------
 
 
-def _editions(values: Any, shape: tuple[int, int]) -> tuple[Edition, ...]:
+def _revisions(values: Any, shape: tuple[int, int]) -> tuple[Revision, ...]:
     if not isinstance(values, list) or not 1 <= len(values) <= MOST_EDITIONS:
-        raise InvalidInput("model", "must be a list with the model and its later editions")
-    editions = tuple(_edition(_object("model", value)) for value in values)
-    first = editions[0].spec
-    for edition in editions:
-        spec = edition.spec
+        raise InvalidInput("model", "must be a list with the model and its later revisions")
+    revisions = tuple(_revision(_object("model", value)) for value in values)
+    first = revisions[0].spec
+    for revision in revisions:
+        spec = revision.spec
         if (spec.rank, spec.dataset, spec.seed) != (first.rank, first.dataset, first.seed):
             raise InvalidInput("model", "an edit changes the rank, the data or the seed, which no run does", whole=True)
         readable("title", spec.title)
@@ -189,14 +189,14 @@ def _editions(values: Any, shape: tuple[int, int]) -> tuple[Edition, ...]:
             raise InvalidInput("shape", sizes)
         spec.x_set.check_shape((shape[0], spec.rank))
         spec.y_set.check_shape((spec.rank, shape[1]))
-    return editions
+    return revisions
 
 
-def _edition(value: Mapping[str, Any]) -> Edition:
+def _revision(value: Mapping[str, Any]) -> Revision:
     numbers = value.get("numbers")
     if numbers is not None:
         numbers = {readable("numbers", k, 40): _number(str(k), v, low=0) for k, v in _object("numbers", numbers).items()}
-    return Edition(ModelSpec.from_dict(value.get("spec")), numbers)
+    return Revision(ModelSpec.from_dict(value.get("spec")), numbers)
 
 
 # -- history -----------------------------------------------------------------------------------

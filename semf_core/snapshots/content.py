@@ -36,7 +36,7 @@ REST = "snapshot"
 
 
 @dataclass(frozen=True)
-class Edition:
+class Revision:
     """The model as started, or after an edit; `numbers` are the values that the edit gave to α and β, None if not known."""
 
     spec: ModelSpec
@@ -103,7 +103,7 @@ class Content:
     versions: Mapping[str, str]
     truth: Mapping[str, int | None]
     """Parts found and groups right, as counted when it was saved."""
-    editions: tuple[Edition, ...]
+    revisions: tuple[Revision, ...]
     history: Array
     iterations: int
     """The history is that of so many iterations; a long one is thinned out (`History`)."""
@@ -123,7 +123,7 @@ class Content:
     @property
     def spec(self) -> ModelSpec:
         """The model after all edits."""
-        return self.editions[-1].spec
+        return self.revisions[-1].spec
 
     @property
     def state(self) -> str:
@@ -152,7 +152,7 @@ class Content:
 
     def members(self) -> dict[str, bytes]:
         """The members of the file; of equal contents they are equal."""
-        model = [{"spec": e.spec.to_dict(), "numbers": None if e.numbers is None else dict(e.numbers)} for e in self.editions]
+        model = [{"spec": e.spec.to_dict(), "numbers": None if e.numbers is None else dict(e.numbers)} for e in self.revisions]
         texts: dict[str, Any] = {ABOUT: self.about(), MODEL: model, EVENTS: [asdict(e) for e in self.events]}
         arrays = {f"history/{name}": self.history[:, i] for i, name in enumerate(COLUMNS)}
         if self.keyframes is not None:

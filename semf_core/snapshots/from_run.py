@@ -18,7 +18,7 @@ from semf_core.runs.files import read_json
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.outcome import NUMBERS
 from semf_core.runs.uploads import public_source
-from semf_core.snapshots.content import RESULT_FACTORS, Checkpoint, Content, DataFacts, Edition, Outcome, versions
+from semf_core.snapshots.content import RESULT_FACTORS, Checkpoint, Content, DataFacts, Outcome, Revision, versions
 from semf_core.snapshots.keyframes import packed_keyframes
 from semf_core.snapshots.label import Label
 
@@ -52,8 +52,8 @@ def _gathered(folder: RunFolder, dataset: Dataset, label: Label, story: Story, i
         raise InvalidInput("run", "has not iterated yet, so there is nothing to save", "let it run for a moment")
     events = tuple(folder.events())
     edits = sum(e.kind == "edit" for e in events)
-    editions = tuple(Edition(_public(folder.spec(k)), folder.numbers(k) if k else {}) for k in range(edits + 1))
-    spec = editions[-1].spec
+    revisions = tuple(Revision(_public(folder.spec(k)), folder.numbers(k) if k else {}) for k in range(edits + 1))
+    spec = revisions[-1].spec
     outcome = _outcome(folder)
     keyframes = packed_keyframes(folder, dataset.shape, spec.rank)
     best = outcome.factors["U"] if outcome is not None else folder.frame().U
@@ -65,7 +65,7 @@ def _gathered(folder: RunFolder, dataset: Dataset, label: Label, story: Story, i
         data=DataFacts(dataset.title, dataset.shape, dataset.fingerprint(), dataset.image_shape),
         versions=versions(),
         truth=truth_scores(dataset, best, spec.y_set),
-        editions=editions,
+        revisions=revisions,
         history=recorded.values,
         iterations=int(recorded.iterations[-1]),
         events=events,

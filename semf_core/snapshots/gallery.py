@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from semf_core.common.parameters import InvalidInput
-from semf_core.common.secret_words import Guesses, word_from_env
+from semf_core.common.passwords import Guesses, word_from_env
 from semf_core.common.server_limits import server_limits
 from semf_core.common.visitors import current_visitor
 from semf_core.runs.journal import note

@@ -102,7 +102,7 @@ class Index:
     # -- writing -----------------------------------------------------------------------------
 
     def put(self, card: Card, stamp: int, thumbnail: bytes) -> None:
-        """Add or replace the row of a snapshot; `stamp` tells editions of the card apart."""
+        """Add or replace the row of a snapshot; `stamp` tells revisions of the card apart."""
         words = " ".join((card.title, card.tags, card.note, card.data_title, str(card.headline.get("solver", "")))).casefold()
         error, iterations = card.headline.get("relative_error"), card.headline["iterations"]
         with self._using() as connection:
@@ -119,7 +119,7 @@ class Index:
     # -- reading -----------------------------------------------------------------------------
 
     def stamps(self) -> dict[str, int]:
-        """Which editions of which cards it has."""
+        """Which revisions of which cards it has."""
         with self._using() as connection:
             return dict(connection.execute("SELECT id, stamp FROM snapshots").fetchall())
 

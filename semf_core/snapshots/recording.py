@@ -13,7 +13,7 @@ from semf_core.solvers import Run
 def record(spec: ModelSpec, folder: RunFolder, watch: Callable[[Run], object] | None = None) -> Session:
     """Run a model to its end and leave in the folder what a worker would; `watch(run)` is called now and then."""
     folder.write_spec(spec)
-    session = Session(folder, edition=0, fresh=True)
+    session = Session(folder, revision=0, fresh=True)
     try:
         session.go(None)
 

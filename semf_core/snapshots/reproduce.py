@@ -15,7 +15,7 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.common.threads import blas_threads
 from semf_core.datasets import Dataset
 from semf_core.runs.edits import keeps_problem
-from semf_core.snapshots.content import Content, Edition, versions
+from semf_core.snapshots.content import Content, Revision, versions
 from semf_core.solvers import COLUMNS, Event, Run
 
 Array = np.ndarray
@@ -79,11 +79,11 @@ def reproduce(content: Content, dataset: Dataset, watch: Callable[[Run], object]
 def replayed(content: Content, dataset: Dataset, watch: Callable[[Run], object] | None = None) -> Run:
     """The run of a snapshot again."""
     thinned = len(content.history) != content.iterations
-    return replay(content.editions, content.start, content.events, content.iterations, dataset, watch, bounded=thinned)
+    return replay(content.revisions, content.start, content.events, content.iterations, dataset, watch, bounded=thinned)
 
 
 def replay(
-    editions: Sequence[Edition],
+    revisions: Sequence[Revision],
     start: tuple[Array, Array] | None,
     events: Sequence[Event],
     iterations: int,
@@ -92,33 +92,33 @@ def replay(
     bounded: bool = False,
 ) -> Run:
     """So many iterations of a run again: every edit and every polish where it was done."""
-    run = editions[0].spec.run(dataset, start, bounded=bounded)
+    run = revisions[0].spec.run(dataset, start, bounded=bounded)
     if start is not None:
         run.events.append(Event(0, "fork", ""))
-    return go_on(run, editions, start, events, iterations, dataset, watch)
+    return go_on(run, revisions, start, events, iterations, dataset, watch)
 
 
 def go_on(
     run: Run,
-    editions: Sequence[Edition],
+    revisions: Sequence[Revision],
     start: tuple[Array, Array] | None,
     events: Sequence[Event],
     iterations: int,
     dataset: Dataset,
     watch: Callable[[Run], object] | None = None,
 ) -> Run:
-    """The same from where a run stands: it has the model of the first edition, and the events are those that follow."""
-    before, later = editions[0].spec, iter(editions[1:])
+    """The same from where a run stands: it has the model of the first revision, and the events are those that follow."""
+    before, later = revisions[0].spec, iter(revisions[1:])
     for event in events:
         if event.kind == "polish" and _advanced(run, event.iteration, watch):
             run.complete()
         elif event.kind == "edit" and _advanced(run, event.iteration, watch):
-            edition = next(later)
-            if edition.numbers is None:
+            revision = next(later)
+            if revision.numbers is None:
                 raise InvalidInput("model", "was edited by a version that did not keep all of the change; it cannot be replayed")
-            spec = edition.spec
+            spec = revision.spec
             problem = run.problem if keeps_problem(before, spec) else spec.problem(dataset, start)
-            run.edit(problem, spec.solver, spec.limits, edition.numbers, event.text)
+            run.edit(problem, spec.solver, spec.limits, revision.numbers, event.text)
             before = spec
     _advanced(run, iterations, watch)
     return run

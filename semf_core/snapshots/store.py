@@ -28,11 +28,11 @@ from semf_core.runs.shares import SNAPSHOTS
 from semf_core.snapshots.archive import one_member
 from semf_core.snapshots.cards import Card, parted_id, unknown_snapshot
 from semf_core.snapshots.content import THUMBNAIL, Content
+from semf_core.snapshots.folder_cache import Opened
 from semf_core.snapshots.format import SUFFIX, read_file, snapshot_bytes
 from semf_core.snapshots.index import Index
-from semf_core.snapshots.intake import inspect, open_into, relabel
 from semf_core.snapshots.label import Label
-from semf_core.snapshots.opened import Opened
+from semf_core.snapshots.sandboxed import inspect, open_into, relabel
 from semf_core.snapshots.thumbnails import MOST_BYTES
 from semf_core.snapshots.to_run_folder import variant_folder
 

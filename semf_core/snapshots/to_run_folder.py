@@ -32,10 +32,10 @@ def to_run_folder(content: Content, folder: RunFolder) -> None:
         write_json(folder.path / AXES, named)
     if content.components:
         folder.write_component_names(content.components)
-    for k, edition in enumerate(content.editions):
-        folder.write_spec(edition.spec, k)
-        if k and edition.numbers is not None:
-            folder.write_numbers(edition.numbers, k)
+    for k, revision in enumerate(content.revisions):
+        folder.write_spec(revision.spec, k)
+        if k and revision.numbers is not None:
+            folder.write_numbers(revision.numbers, k)
     _write_history(content, folder)
     lines = [json.dumps(asdict(e), ensure_ascii=False) + "\n" for e in content.events]
     folder.event_log.write_text("".join(lines), encoding="utf-8")
@@ -86,7 +86,7 @@ def describe(folder: RunFolder, label: Label, created: float, image_shape: tuple
 
 
 def copy_history(source: RunFolder, target: RunFolder, specs: Sequence[ModelSpec], result: bool = False) -> None:
-    """What a run needs to go on where another stands, with the editions of its own model; with its `result` or without."""
+    """What a run needs to go on where another stands, with the revisions of its own model; with its `result` or without."""
     for k, spec in enumerate(specs):
         target.write_spec(spec, k)
     plain = [source.scalars, source.end, source.event_log, source.checkpoint, source.start_factors, source.components]

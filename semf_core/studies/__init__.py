@@ -1,10 +1,10 @@
 """Many runs as one thing: a base model, what varies, what is measured, how it is drawn."""
 
 from semf_core.studies.axes import Axis, axis_from_dict
+from semf_core.studies.best_start import Picked
 from semf_core.studies.catalogue import all_studies, builtin_names, builtin_sized, builtin_study
 from semf_core.studies.histories import Histories
 from semf_core.studies.measures import MEASURES, Measure
-from semf_core.studies.picked import Picked
 from semf_core.studies.runner import run_study
 from semf_core.studies.store import Finished, Progress, StudyStore
 from semf_core.studies.study import Cell, Claim, Study

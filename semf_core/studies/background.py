@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from semf_core.common.parameters import InvalidInput
-from semf_core.limited.rlimits import stand_back
 from semf_core.runs.files import DamagedFile, DiskFull, needing_room, try_lock
 from semf_core.runs.home import default_home
 from semf_core.runs.pool import worker_environment
 from semf_core.runs.worker import error_message
+from semf_core.sandbox.rlimits import stand_back
 from semf_core.studies.execution import Executor, make_executor
 from semf_core.studies.queue import StudyQueue
 from semf_core.studies.runner import Loop

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from semf_core.common.notation import FIRST, spell
 from semf_core.common.parameters import params_of
-from semf_core.common.spelling import FIRST, spell
 from semf_core.model import ModelSpec
 from semf_core.runs.files import DamagedFile
 from semf_core.runs.uploads import public_form

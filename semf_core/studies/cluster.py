@@ -13,9 +13,9 @@ from semf_core.distributed.connection import CONNECT_SECONDS, connect
 from semf_core.runs.home import default_home
 from semf_core.runs.uploads import Upload, load_source
 from semf_core.runs.worker import error_message
+from semf_core.studies.cell_run import Order, carry_out
 from semf_core.studies.progress import Finished
 from semf_core.studies.trials import Trial
-from semf_core.studies.work import Order, carry_out
 
 
 class DaskExecutor:

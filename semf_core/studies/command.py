@@ -22,9 +22,9 @@ from semf_core.studies.best import best_settings
 from semf_core.studies.catalogue import all_studies, builtin_names, builtin_study
 from semf_core.studies.execution import Executor, make_executor
 from semf_core.studies.runner import run_study
-from semf_core.studies.sharing import SUFFIX, export_study, read_study
 from semf_core.studies.store import Progress, StudyStore
 from semf_core.studies.study import Study
+from semf_core.studies.study_file import SUFFIX, export_study, read_study
 from semf_core.studies.views import Drawing
 
 WORKERS = Param("integer", None, low=1, high=1024, optional=True, name="workers", help="processes of this computer")

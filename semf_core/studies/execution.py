@@ -15,9 +15,9 @@ from semf_core.common.server_limits import number_from_env, server_limits
 from semf_core.distributed.connection import cluster_address
 from semf_core.runs.home import default_home
 from semf_core.runs.pool import Report, WorkerProcess, exit_message
+from semf_core.studies.cell_run import Order
 from semf_core.studies.cluster import DaskExecutor
 from semf_core.studies.progress import Finished
-from semf_core.studies.work import Order
 
 ATTEMPTS = 3
 """Workers that may die on one cell before it is given up."""

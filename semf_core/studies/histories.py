@@ -11,7 +11,7 @@ import numpy as np
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.studies.axes import Axis
-from semf_core.studies.keeping import POINTS
+from semf_core.studies.kept_arrays import POINTS
 from semf_core.studies.measures import Measure
 from semf_core.studies.tables import History, ResultTable
 from semf_core.studies.views import VIEWS, Drawing, Series, View

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from semf_core.runs.pool import SILENT_SECONDS
+from semf_core.studies.cell_run import order_of
 from semf_core.studies.execution import Executor, make_executor
 from semf_core.studies.measures import measure_form
-from semf_core.studies.presence import Runner
+from semf_core.studies.runner_locks import Runner
 from semf_core.studies.store import Progress, StudyStore
 from semf_core.studies.study import Study
-from semf_core.studies.work import order_of
 
 AHEAD = 2
 """Cells in flight for each slot, so that a worker never waits for a record to be written."""

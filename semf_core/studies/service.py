@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semf_core import limited
+from semf_core import sandbox
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import check_effort, server_limits
 from semf_core.common.visitors import current_visitor
@@ -26,20 +26,20 @@ from semf_core.datasets.reading import shown
 from semf_core.model import ModelSpec
 from semf_core.runs.caches import Cache
 from semf_core.runs.datasets import check_visitors_source
+from semf_core.runs.fairness import check_places
 from semf_core.runs.files import locked, needing_room
 from semf_core.runs.home import MB, Quota
 from semf_core.runs.ids import key_hash, key_matches, new_id
 from semf_core.runs.journal import note
-from semf_core.runs.turns import check_places
 from semf_core.runs.uploads import Upload, load_source, public_form
 from semf_core.studies.atlas import Atlas, atlas_of
 from semf_core.studies.background import start_in_background
 from semf_core.studies.best import Setting, best_settings
 from semf_core.studies.catalogue import builtin_names, builtin_sized, builtin_study
 from semf_core.studies.queue import StudyQueue
-from semf_core.studies.sharing import SharedStudy, export_study, read_study
 from semf_core.studies.store import Progress, StudyStore
 from semf_core.studies.study import Cell, Study
+from semf_core.studies.study_file import SharedStudy, export_study, read_study
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray
@@ -133,7 +133,7 @@ class Studies:
             file.write(data)
             file.flush()
             places = {"path": file.name, "home": str(self.home)}
-            study_id = limited.call(receive, shown(name), name=name, visitors=self._for_visitors, **places)
+            study_id = sandbox.call(receive, shown(name), name=name, visitors=self._for_visitors, **places)
         self._quota.shares.add(current_visitor(), "studies", self.study(study_id).id)
         note(self.home, "brought a study", study_id)
         return _handle(self._store(study_id))

@@ -27,10 +27,10 @@ from semf_core.runs.files import DamagedFile, read_json, reading, set_aside, who
 from semf_core.runs.home import default_home
 from semf_core.runs.ids import checked_id
 from semf_core.studies.database import is_writable, open_database, told
-from semf_core.studies.keeping import unpacked
-from semf_core.studies.presence import Runner, announce, living
+from semf_core.studies.kept_arrays import unpacked
 from semf_core.studies.progress import Finished, Progress, state_of
 from semf_core.studies.queue import StudyQueue
+from semf_core.studies.runner_locks import Runner, announce, living
 from semf_core.studies.study import Cell, Study, content_id
 from semf_core.studies.tables import History, ResultTable
 

@@ -17,7 +17,7 @@ import numpy as np
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import DatasetSource
 from semf_core.studies.axes import Axis, axis_from_dict, changed, fitting, preset_form
-from semf_core.studies.keeping import KEEPS
+from semf_core.studies.kept_arrays import KEEPS
 from semf_core.studies.measures import Measure, measure_form, measures_from_form
 from semf_core.studies.standard_views import standard_views
 from semf_core.studies.trials import Trial, trial_id

@@ -12,9 +12,9 @@ import sys
 
 from semf_core.common.server_limits import server_limits
 from semf_core.common.threads import blas_threads
-from semf_core.limited.rlimits import limit_memory
 from semf_core.runs.worker import Channel, ServerGone
-from semf_core.studies.work import carry_out
+from semf_core.sandbox.rlimits import limit_memory
+from semf_core.studies.cell_run import carry_out
 
 
 def main() -> int:

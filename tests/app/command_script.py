@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import benches
+from pages.ui import workbench_state
 
 if "test_command" in st.session_state:
-    benches.obey(st.session_state.pop("test_command"))
+    workbench_state.obey(st.session_state.pop("test_command"))

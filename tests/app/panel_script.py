@@ -6,7 +6,7 @@ from typing import Any, cast
 import streamlit as st
 
 from pages.ui import panel, session
-from pages.ui.benches import Bench
+from pages.ui.workbench_state import Bench
 
 status = cast(Any, SimpleNamespace(id="A" * 22, spec=session.spec()))
 with st.sidebar:

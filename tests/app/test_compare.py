@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pages.ui import compare_feed, comparing, session
+from pages.ui import compare_feed, compare_page, session
 from semf_core.datasets import Dataset, SparseCodes
 from semf_core.glossary import word
 from semf_core.model import ModelSpec
@@ -26,7 +26,7 @@ def fresh_reader(service):
 
 
 def pinned(page):
-    return page.session_state[comparing.PINS]
+    return page.session_state[compare_page.PINS]
 
 
 def test_an_empty_page_offers_ways_to_begin(service):

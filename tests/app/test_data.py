@@ -14,7 +14,7 @@ from PIL import Image
 from scipy.io import savemat
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from pages.ui import choosing, places, preparing, proposing, session, uploading
+from pages.ui import data_choice, places, preparation, proposal, session, uploading
 from semf_core.datasets import DATASETS, Axis, Digits, Swimmer
 from semf_core.model import preset, preset_names
 from semf_core.runs.caches import Cache
@@ -23,7 +23,7 @@ from semf_core.solvers import Limits
 from tests.app.widgets import errors, open_page, open_panel, spec_of
 from tests.helpers import present
 
-BUILT_IN = [cls for cls in DATASETS if cls.name not in choosing.HIDDEN]
+BUILT_IN = [cls for cls in DATASETS if cls.name not in data_choice.HIDDEN]
 
 
 @pytest.fixture
@@ -116,9 +116,9 @@ def test_other_data_gets_a_model_of_its_own(home):
     page.button(key="data.use").click().run()
     model = home.started(page)
     assert model.dataset == Digits() and model.x == model.y == (Nonnegative(),) and model.limits == Limits(max_iter=1000)
-    proposed, why = page.session_state[proposing.WHY]
+    proposed, why = page.session_state[proposal.WHY]
     assert proposed.dataset == Digits() and "nonnegative" in why and f"rank {model.rank}" in why
-    assert page.session_state[proposing.KEPT] == preset(preset_names()[0])
+    assert page.session_state[proposal.KEPT] == preset(preset_names()[0])
 
 
 def test_impossible_parameters_are_refused_and_the_data_stays():
@@ -177,9 +177,9 @@ def test_several_pictures_are_one_matrix(home):
 def test_orientation_scaling_and_image_shape_are_chosen(home):
     page = upload(("rows.csv", b"0,1,2,3\n4,5,6,8\n"))
     page.segmented_control(key="data.reading.orientation").set_value("rows").run()
-    page.selectbox(key=choosing.SHAPE).set_value("2 × 2").run()
+    page.selectbox(key=data_choice.SHAPE).set_value("2 × 2").run()
     assert "2 × 2 pixels" in pictures(page)[0]
-    page.selectbox(key=preparing.ADD).set_value("normalise").run()
+    page.selectbox(key=preparation.ADD).set_value("normalise").run()
     page.segmented_control(key="data.step.0.norm").set_value("max").run()
     page.button(key="data.use").click().run()
     data = home.started(page).dataset.load()
@@ -190,7 +190,7 @@ def test_orientation_scaling_and_image_shape_are_chosen(home):
 
 def test_an_image_shape_that_does_not_fit_is_refused(home):
     page = upload(("rows.csv", b"1,2\n3,4\n5,6\n"))
-    page.selectbox(key=choosing.SHAPE).set_value(choosing.OTHER).run()
+    page.selectbox(key=data_choice.SHAPE).set_value(data_choice.OTHER).run()
     page.text_input(key="data.image_shape.text").set_value("2 x 2").run()
     assert any("whose product is 3" in e for e in errors(page))
     page.text_input(key="data.image_shape.text").set_value("3 x 1").run()
@@ -246,14 +246,14 @@ def test_a_bad_file_is_refused_in_a_sentence_and_the_data_stays(name, home):
 
 def test_a_refused_file_does_not_join_the_next(home, monkeypatch):
     page = upload(("words.csv", BAD["words.csv"]))
-    (refused,) = page.session_state[choosing.REFUSED]
+    (refused,) = page.session_state[data_choice.REFUSED]
     old, new = SimpleNamespace(file_id=refused, name="words.csv"), SimpleNamespace(file_id="new", name="table.csv")
     said: list = []
-    monkeypatch.setattr(choosing.st, "session_state", {choosing.REFUSED: frozenset({refused})})
-    monkeypatch.setattr(choosing.params, "note", said.append)
-    assert choosing._without_refused([old, new]) == [new]
+    monkeypatch.setattr(data_choice.st, "session_state", {data_choice.REFUSED: frozenset({refused})})
+    monkeypatch.setattr(data_choice.params, "note", said.append)
+    assert data_choice._without_refused([old, new]) == [new]
     assert "words.csv" in said[0]
-    assert choosing._without_refused([old]) == [old], "alone it is refused again, in words"
+    assert data_choice._without_refused([old]) == [old], "alone it is refused again, in words"
 
 
 def test_files_that_do_not_go_together_are_refused(home):
@@ -334,10 +334,10 @@ def test_dates_in_the_first_line_may_be_names(home):
 
 def test_preparation_is_refused_in_words_taken_back_and_part_of_the_model(home):
     page = upload(("spectra.csv", SPECTRA))
-    page.selectbox(key=preparing.ADD).set_value("crop-picture").run()
+    page.selectbox(key=preparation.ADD).set_value("crop-picture").run()
     assert any("neither the samples are pictures" in e for e in errors(page))
     page.button(key="data.step.0.remove").click().run()
-    page.selectbox(key=preparing.ADD).set_value("crop").run()
+    page.selectbox(key=preparation.ADD).set_value("crop").run()
     page.number_input(key="data.step.0.last").set_value(405.0).run()
     assert not errors(page)
     page.button(key="data.use").click().run()
@@ -348,7 +348,7 @@ def test_preparation_is_refused_in_words_taken_back_and_part_of_the_model(home):
 
 def test_earlier_uploads_are_listed_with_their_steps(home, service):
     page = upload(("spectra.csv", SPECTRA))
-    page.selectbox(key=preparing.ADD).set_value("log1p").run()
+    page.selectbox(key=preparation.ADD).set_value("log1p").run()
     page.button(key="data.use").click().run()
     later = open_page("data")
     later.session_state[session.STRIPS] = dict(page.session_state[session.STRIPS])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pages.ui import control, feed
-from pages.ui.words import state_words
+from pages.ui.messages import state_words
 from semf_core.common.parameters import InvalidInput
 from semf_core.model import preset
 from semf_core.runs.bounds import rank_floor

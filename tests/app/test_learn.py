@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import learning, session, sketching, tasks
+from pages.ui import learn_page, session, sketch, tasks
 from pages.ui.places import PAGES
 from semf_core.common.parameters import InvalidInput
 from semf_core.lessons import lessons, sketches
@@ -61,8 +61,8 @@ def test_a_lesson_from_start_to_end(service, lesson):
             place = f"{lesson.name}/{stage.name}"
             assert stage.question.explanation not in texts(page), "nothing is given away before the answer"
             if stage.question.sketch is not None:  # a component, which is drawn in the browser
-                page.session_state[learning.ANSWERS] = {place: 0}
-                page.session_state[sketching.DRAWN] = {place: [0.0] * sketches.COLUMNS_DRAWN}
+                page.session_state[learn_page.ANSWERS] = {place: 0}
+                page.session_state[sketch.DRAWN] = {place: [0.0] * sketches.COLUMNS_DRAWN}
                 page.run()
                 assert stage.question.explanation in texts(page)
                 press(page, "learn-next")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pages.ui import compare_feed, components, feed
-from semf_core.comparing import figure_html, figure_image
+from semf_core.comparison import figure_html, figure_image
 from semf_core.datasets import Axes, Axis, Dataset, Swimmer
 from semf_core.model import ModelSpec, preset
 from semf_core.runs.ids import new_id

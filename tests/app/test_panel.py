@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.ui import panel, proposing
+from pages.ui import panel, proposal
 from semf_core.datasets import Dataset, SparseCodes
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.model.codegen import python_code
@@ -81,7 +81,7 @@ def test_a_rank_above_the_datas_size_is_remarked_on():
 
 def test_a_proposal_is_explained_as_long_as_the_model_is_the_proposed_one():
     page = open_panel(small())
-    page.session_state[proposing.WHY] = (small(), "Proposed for this data: rank 4.")
+    page.session_state[proposal.WHY] = (small(), "Proposed for this data: rank 4.")
     page.run()
     for rank, explained in ((4, True), (3, False), (4, True)):
         page.number_input(key="spec0.rank").set_value(rank).run()

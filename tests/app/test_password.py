@@ -6,7 +6,7 @@ import pytest
 
 from pages.ui import password
 from pages.ui.password import COOKIE, MOST_WRONG, Password
-from semf_core.common import secret_words
+from semf_core.common import passwords
 from semf_core.common.parameters import InvalidInput
 
 from .asgi import ask, plain
@@ -64,7 +64,7 @@ def test_another_password_or_a_year_later_the_old_cookie_is_worth_nothing(gate, 
 
 def test_wrong_ones_are_told_so_and_after_many_one_has_to_wait(gate, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr(secret_words.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(passwords.time, "monotonic", lambda: now[0])
     for _ in range(MOST_WRONG):
         status, headers, body = enter(gate, "guess")
         assert status == 401 and b"not it" in body and "set-cookie" not in headers

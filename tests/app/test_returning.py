@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.ui import benches, session
+from pages.ui import session, workbench_state
 from semf_core.model import preset
 from semf_core.service import workbench as bench
 from tests.app.widgets import open_page
@@ -15,4 +15,4 @@ def test_the_demo_gives_way_to_what_was_worked_on_last(service):
     page.session_state[session.STRIPS] = {strip.id: key}
     page.run()
     assert page.query_params["bench"] == strip.id and page.query_params["run"] == strip.current
-    assert page.session_state[benches.SYNCED][0] == strip.current
+    assert page.session_state[workbench_state.SYNCED][0] == strip.current

@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import compare_feed, feed, session, strip_feed
+from pages.ui.messages import READ_ONLY
 from pages.ui.places import PAGES
-from pages.ui.words import READ_ONLY
 from semf_core import service as service_module
 from semf_core.datasets import Swimmer
 from semf_core.model import ModelSpec
@@ -177,9 +177,9 @@ def test_an_unknown_snapshot_is_a_sentence(service, bad):
 
 
 def test_comparing_two_snapshots(service, content):
-    unnamed = replace(content.editions[0], spec=replace(content.spec, dataset=UNNAMED))
+    unnamed = replace(content.revisions[0], spec=replace(content.spec, dataset=UNNAMED))
     one = add(service, content, title="One")
-    other = add(service, replace(content, editions=(unnamed,)), title="Without its data")
+    other = add(service, replace(content, revisions=(unnamed,)), title="Without its data")
     page = open_page(page="compare", pin=f"{one.id},{other.id}")
     assert not page.error and not page.info, "the fingerprints agree"
     assert list(page.dataframe[0].value.iloc[:, 0]) == ["One", "Without its data"]
@@ -251,8 +251,8 @@ def test_the_live_view_is_fed_from_a_snapshot(service, content):
 
 
 def test_without_its_data_a_snapshot_shows_its_parts(service, content):
-    editions = (replace(content.editions[0], spec=replace(content.spec, dataset=UNNAMED)),)
-    handle = add(service, replace(content, editions=editions))
+    revisions = (replace(content.revisions[0], spec=replace(content.spec, dataset=UNNAMED)),)
+    handle = add(service, replace(content, revisions=revisions))
     drawn = feed.answer(service, handle.id, feed.Ask())["picture"]
     assert drawn["basis"]["tiles"] and "samples" not in drawn and drawn["grouped"] is False
     page = open_page(snapshot=handle.id)

@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import session, study_figures, studying
+from pages.ui import session, study_figures, study_page
 from pages.ui.study_building import algorithms_axis, own_study, path_words, paths_of
 from pages.ui.study_views import CLICKED, clicked_cell
 from semf_core.glossary import word
@@ -19,8 +19,8 @@ from semf_core.sets import Sparse
 from semf_core.solvers import ADMM
 from semf_core.studies import Finished, Study, StudyStore, builtin_names, builtin_sized, builtin_study
 from semf_core.studies import service as studies_service
-from semf_core.studies.keeping import packed
-from semf_core.studies.work import observe
+from semf_core.studies.cell_run import observe
+from semf_core.studies.kept_arrays import packed
 from tests.helpers import of, present
 
 from ..studies.common import BASE, small
@@ -37,7 +37,7 @@ def opened(page_study: str | None = None, state: dict[str, Any] | None = None):
     for key, value in (state or {}).items():
         page.session_state[key] = value
     if page_study:
-        page.session_state[studying.OPENED] = page_study
+        page.session_state[study_page.OPENED] = page_study
     page.run()
     assert not page.exception and not errors(page)
     return page
@@ -178,11 +178,11 @@ def test_failed_runs_are_run_again_from_the_page(service):
 def test_a_page_at_rest_notices_that_a_study_is_resumed(service, monkeypatch):
     store = StudyStore.create(small(), service.home)
     drawn = []
-    monkeypatch.setattr(studying.st, "rerun", lambda: drawn.append(store.progress().state))
-    studying.watch(store.id)
+    monkeypatch.setattr(study_page.st, "rerun", lambda: drawn.append(store.progress().state))
+    study_page.watch(store.id)
     assert not drawn
     runner = store.announce(1)
-    studying.watch(store.id)
+    study_page.watch(store.id)
     runner.leave()
     assert drawn == ["running"]
 
@@ -210,7 +210,7 @@ def test_a_server_that_only_shows_starts_no_study(service):
 def test_a_cell_starts_a_run_of_its_model(service):
     store = filled(service, small())
     page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
-    page.session_state[studying.OPENED] = store.id
+    page.session_state[study_page.OPENED] = store.id
     page.switch_page("studies.py").run()
     page.number_input(key="study-cell").set_value(8).run()  # counted from 1
     next(b for b in page.button if b.label == "Open this run").click().run()
@@ -223,7 +223,7 @@ def test_a_cell_starts_a_run_of_its_model(service):
 def test_a_clicked_cell_is_opened_by_the_whole_page(service):
     store = filled(service, small())
     page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
-    page.session_state[studying.OPENED] = store.id
+    page.session_state[study_page.OPENED] = store.id
     page.session_state[CLICKED] = 2
     page.switch_page("studies.py").run()
     assert not page.exception and "seed 2" in page.title[0].value
@@ -372,7 +372,7 @@ def test_nothing_known_yet_is_said(service):
 
 
 def test_durations():
-    assert [studying.duration(s) for s in (5, 600, 7200)] == ["5 s", "10 min", "2.0 h"]
+    assert [study_page.duration(s) for s in (5, 600, 7200)] == ["5 s", "10 min", "2.0 h"]
 
 
 def test_own_study_with_held_out_entries_varies_the_hidden_ones(service):

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import benches, memory, panel, session, strip_feed, trying
+from pages.ui import memory, panel, session, strip_feed, sweep, workbench_state
 from pages.ui.places import PAGES
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, SparseCodes, Swimmer
 from semf_core.glossary import word
 from semf_core.model import ModelSpec, preset
-from semf_core.runs.strips import Strip
+from semf_core.runs.variant_strips import Strip
 from semf_core.sets import Nonnegative, Sparse
 from semf_core.solvers import ADMM, Limits
 from tests.app.runs import step, wait_for
@@ -125,7 +125,15 @@ def command(page, **values):
     page.session_state["test_command"] = values
     script = str(Path(__file__).with_name("command_script.py"))
     asked = AppTest.from_file(script, default_timeout=60)
-    for name in (session.STRIP, session.STRIPS, session.RUNS, session.SPEC, session.STAMP, benches.SYNCED, "test_command"):
+    for name in (
+        session.STRIP,
+        session.STRIPS,
+        session.RUNS,
+        session.SPEC,
+        session.STAMP,
+        workbench_state.SYNCED,
+        "test_command",
+    ):
         if name in page.session_state:
             asked.session_state[name] = page.session_state[name]
     asked.run()
@@ -158,8 +166,8 @@ def test_going_on_from_here_keeps_the_earlier_curve(service):
     handle = service.start(small(), paused=True)
     step(service, handle, 20)
     page = open_bench(handle=handle)
-    page.segmented_control(key=benches.WARM).set_value(benches.ON).run()
-    page.toggle(key=benches.PAUSED).set_value(True).run()
+    page.segmented_control(key=workbench_state.WARM).set_value(workbench_state.ON).run()
+    page.toggle(key=workbench_state.PAUSED).set_value(True).run()
     page.session_state[panel.OPTIONS] = True
     page.run()
     page.number_input(key="solver1.semf.q").set_value(7).run()
@@ -228,9 +236,9 @@ def test_an_unexpected_error_is_a_polite_sentence(service, monkeypatch):
 
 def test_several_values_are_run_and_one_is_adopted(service):
     page = open_bench(handle=service.start(small(limits=Limits(max_iter=5)), paused=True))
-    page.selectbox(key=trying.KEY).set_value("x.1.k").run()
+    page.selectbox(key=sweep.KEY).set_value("x.1.k").run()
     _, strip = on_show(service, page)
-    assert strip.sweep.values == ("1", "2", "4", "5", "6") and page.selectbox(key=trying.KEY).value is None
+    assert strip.sweep.values == ("1", "2", "4", "5", "6") and page.selectbox(key=sweep.KEY).value is None
     for run_id in strip.sweep.runs:
         wait_for(service, run_id, "finished")
     command(page, do="adopt", run=strip.sweep.runs[1])

@@ -9,8 +9,8 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import session
+from semf_core.common.notation import FIRST, spell
 from semf_core.common.parameters import Param, params_of
-from semf_core.common.spelling import FIRST, spell
 from semf_core.model import ModelSpec
 
 PAGES = Path(__file__).parents[2] / "pages"

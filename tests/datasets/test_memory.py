@@ -18,12 +18,12 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset, Limits, Reading, images, load_bytes
 from semf_core.datasets.summary import facts, spectrum
 from semf_core.drawing.overview import overview
-from semf_core.runs import intake
+from semf_core.runs import sandboxed
 from semf_core.runs.uploads import most_decoded_bytes
 from tests.helpers import noted
 
 MB = 2**20
-UPLOAD = Limits(max_bytes=intake.most_upload_bytes(), max_entries=most_decoded_bytes() // 8)
+UPLOAD = Limits(max_bytes=sandboxed.most_upload_bytes(), max_entries=most_decoded_bytes() // 8)
 
 
 def png(height: int, width: int) -> bytes:

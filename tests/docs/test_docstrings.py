@@ -27,7 +27,7 @@ PACKAGES = (
     "semf_core.factorization.retrieval",
     "semf_core.studies",
     "semf_core.distributed",
-    "semf_core.comparing",
+    "semf_core.comparison",
     "semf_core.lessons",
     "semf_core.glossary",
 )

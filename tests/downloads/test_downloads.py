@@ -14,8 +14,8 @@ from dataclasses import replace
 import pytest
 
 from semf_core.common.parameters import InvalidInput
-from semf_core.downloads import Downloads, comparison_file, keeping, run_file, study_file
-from semf_core.downloads.wanted import COMPARISON_KINDS, STUDY_KINDS, made
+from semf_core.downloads import Downloads, comparison_file, file_cache, run_file, study_file
+from semf_core.downloads.kinds import COMPARISON_KINDS, STUDY_KINDS, made
 from semf_core.exports import EXPORTS
 from semf_core.snapshots.label import Label
 from semf_core.studies import Finished, StudyStore
@@ -81,7 +81,7 @@ def test_one_that_takes_too_much_is_a_sentence_and_the_next_is_made(service, run
         with monkeypatch.context() as patch:
             patch.setenv("SEMF_PUBLIC", "1")
             patch.setenv("SEMF_MAX_DOWNLOAD_SECONDS", "1" if function == "dawdle" else "60")
-            patch.setattr(keeping, "write_file", globals()[function])
+            patch.setattr(file_cache, "write_file", globals()[function])
             with pytest.raises(InvalidInput, match=words):
                 downloads.make(wanted)
     assert read(downloads.make(wanted))
@@ -105,8 +105,8 @@ def test_what_was_asked_for_longest_ago_makes_room(service, run, downloads, monk
         downloads.make(wanted).close()
         os.utime(service.home / "downloads" / wanted.mark, (1000 + age, 1000 + age))
     reading = downloads.kept(kept["csv"])  # from now on it is the youngest
-    limits = replace(keeping.server_limits(), downloads_kept_mb=(os.fstat(reading.fileno()).st_size + 50) / keeping.MB)
-    monkeypatch.setattr(keeping, "server_limits", lambda: limits)
+    limits = replace(file_cache.server_limits(), downloads_kept_mb=(os.fstat(reading.fileno()).st_size + 50) / file_cache.MB)
+    monkeypatch.setattr(file_cache, "server_limits", lambda: limits)
     downloads._make_room()
     assert {kind for kind in kinds[:3] if (service.home / "downloads" / kept[kind].mark).exists()} == {"csv"}
     downloads.make(run_file(service, run.id, "mat")).close()

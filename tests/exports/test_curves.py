@@ -34,7 +34,7 @@ def test_charts_have_no_colours_or_names_of_their_own():
     """Neither in scripts of the live view nor in Python: whatever is drawn takes them from the description."""
     root = FOLDER.parents[1]
     charts = [root / "pages/ui" / f"{name}.py" for name in ("study_figures", "figure_charts", "iteration_steps", "compare_feed")]
-    charts += [root / "semf_core/comparing/figure.py", root / "docs/generate/study_figures.py"]
+    charts += [root / "semf_core/comparison/figure.py", root / "docs/generate/study_figures.py"]
     charts += [root / "semf_core" / place for place in ("exports/figures.py", "lessons/slides.py", "lessons/stills.py")]
     labels = [line.label for panel in curves.panels(True) for line in panel.lines if len(line.label) > 1]
     labels += [curves.ERROR, *(mark.label for mark in curves.EVENTS.values())]

@@ -16,9 +16,9 @@ from semf_core.exports import EXPORTS
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.uploads import UNNAMED, Upload, add_upload, public_form
 from semf_core.snapshots.recording import record
-from semf_core.studies.sharing import export_study, read_study
 from semf_core.studies.store import StudyStore
 from semf_core.studies.study import Study
+from semf_core.studies.study_file import export_study, read_study
 from tests.runs.common import tiny
 
 DATA = Dataset(np.random.default_rng(0).random((8, 30)), title="mine")

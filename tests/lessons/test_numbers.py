@@ -17,7 +17,7 @@ from semf_core.solvers import Limits
 from semf_core.solvers.base import Case
 from semf_core.solvers.history import COLUMNS
 from semf_core.studies import builtin_sized
-from semf_core.studies.work import carry_out, order_of
+from semf_core.studies.cell_run import carry_out, order_of
 from tests.helpers import of, present
 from tests.lessons.test_claims import evidence_of
 

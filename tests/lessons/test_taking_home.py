@@ -14,7 +14,7 @@ from PIL import Image
 from semf_core.command_line.cli import main
 from semf_core.common.parameters import InvalidInput
 from semf_core.downloads import lesson_file
-from semf_core.downloads.wanted import made
+from semf_core.downloads.kinds import made
 from semf_core.lessons import Sketch, handout, sketches, slides
 from semf_core.lessons.format import parse_lesson
 from semf_core.lessons.stage_runs import models, recorded_here

@@ -6,7 +6,7 @@ import pytest
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.runs.edits import Edit
-from semf_core.runs.turns import FairQueue
+from semf_core.runs.fairness import FairQueue
 from semf_core.solvers import Limits
 
 from .common import assert_same_numbers, in_process, tiny, wait_for, wait_for_iterations, wait_for_state

@@ -115,7 +115,7 @@ def advance(session, iterations):
 def test_what_is_recorded_is_what_the_run_has(short, tmp_path):
     spec, folder = tiny(limits={"kick": True, "window": 20}), RunFolder(tmp_path)
     folder.write_spec(spec)
-    session = Session(folder, edition=0, fresh=True)
+    session = Session(folder, revision=0, fresh=True)
     for steps in (30, 34, 1, 1, 100, 57):
         advance(session, steps)
         recorded = folder.history()
@@ -127,7 +127,7 @@ def test_what_is_recorded_is_what_the_run_has(short, tmp_path):
     # A worker that died had written more than its checkpoint knows: the next one cuts it off.
     with open(folder.scalars, "ab") as file:
         file.write(made_up(7).tobytes() + b"half a row")
-    again = Session(folder, edition=0, fresh=False)
+    again = Session(folder, revision=0, fresh=False)
     np.testing.assert_array_equal(folder.rows(), again.run.history.table())
     advance(again, 50)
     whole = spec.run(bounded=True)
@@ -140,14 +140,14 @@ def test_what_is_recorded_is_what_the_run_has(short, tmp_path):
 def test_a_worker_that_dies_beyond_the_first_rows_is_followed_by_one_before_them(short, tmp_path):
     folder = RunFolder(tmp_path)
     folder.write_spec(tiny())
-    session = Session(folder, edition=0, fresh=True)
+    session = Session(folder, revision=0, fresh=True)
     advance(session, 60)
     kept = folder.checkpoint.read_bytes()
     advance(session, 60)
     assert folder.end.exists()
     session.close()
     folder.checkpoint.write_bytes(kept)
-    again = Session(folder, edition=0, fresh=False)
+    again = Session(folder, revision=0, fresh=False)
     assert folder.iterations() == 60 and len(folder.rows()) == 60 and not folder.end.exists()
     again.close()
 
@@ -159,7 +159,7 @@ def test_a_folder_of_an_earlier_version_keeps_its_numbers(short, tmp_path):
     folder.scalars.write_bytes(full.history.table().tobytes())
     full.checkpoint(folder.checkpoint)
     assert folder.iterations() == 200 and folder.history().iterations.tolist() == list(range(1, 201))
-    session = Session(folder, edition=0, fresh=False)
+    session = Session(folder, revision=0, fresh=False)
     assert folder.iterations() == 200 and len(folder.rows()) == rows_after(200)
     thinned = folder.history()
     np.testing.assert_array_equal(thinned.values[:, 0], full.history.table()[thinned.iterations - 1, 0])
@@ -237,7 +237,7 @@ def test_snapshots_of_thinned_histories_are_whole_and_verified(short, tmp_path):
     spec, folder = tiny(limits={"kick": True, "window": 20}), RunFolder(tmp_path / "run")
     folder.path.mkdir()
     folder.write_spec(spec)
-    session = Session(folder, edition=0, fresh=True)
+    session = Session(folder, revision=0, fresh=True)
     advance(session, 173)
     folder.write_numbers({"alpha": 2.0}, 1)
     folder.write_spec(Edit(alpha=2.0).applied(spec), 1)
@@ -262,8 +262,8 @@ def test_snapshots_of_thinned_histories_are_whole_and_verified(short, tmp_path):
     assert EXPORTS["csv"].make(opened, dataset) and EXPORTS["html"].make(opened, dataset)
     more = RunFolder(tmp_path / "more")
     more.path.mkdir()
-    copy_history(opened, more, [back.editions[0].spec, back.editions[1].spec])
-    continued = Session(more, edition=1, fresh=False)
+    copy_history(opened, more, [back.revisions[0].spec, back.revisions[1].spec])
+    continued = Session(more, revision=1, fresh=False)
     for one in (continued, session):
         advance(one, 60)
     assert_same(continued.run.history, session.run.history)
@@ -275,7 +275,7 @@ def test_snapshots_of_thinned_histories_are_whole_and_verified(short, tmp_path):
 def test_a_snapshot_that_lies_about_its_iterations_is_refused(short, tmp_path, iterations):
     folder = RunFolder(tmp_path)
     folder.write_spec(tiny())
-    session = Session(folder, edition=0, fresh=True)
+    session = Session(folder, revision=0, fresh=True)
     advance(session, 273)
     session.close()
     content = from_run(folder, tiny().dataset.load(), Label(), Story(0.0))

@@ -10,6 +10,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from semf_core.common.parameters import InvalidInput
+from semf_core.maintenance.checks import problems
 from semf_core.runs import recompute, restore_points
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.ids import new_id
@@ -20,7 +21,6 @@ from semf_core.runs.substeps import substeps
 from semf_core.sets import Nonnegative
 from semf_core.snapshots.to_run_folder import copy_history
 from semf_core.solvers import Run
-from semf_core.upkeep.checks import problems
 
 from .common import tiny, wait_for
 
@@ -51,8 +51,8 @@ def recomputed():
 class Recording(Session):
     """A session that remembers the factors after every iteration, as long as they are there."""
 
-    def __init__(self, folder, edition=0, fresh=True, seen=None):
-        super().__init__(folder, edition, fresh)
+    def __init__(self, folder, revision=0, fresh=True, seen=None):
+        super().__init__(folder, revision, fresh)
         self.seen = {} if seen is None else seen
         after = self.recorder.after_iteration
 
@@ -70,9 +70,9 @@ class Recording(Session):
         self.pause()
 
     def change(self, spec, numbers=None):
-        self.folder.write_numbers(numbers or {}, self.edition + 1)
-        self.folder.write_spec(spec, self.edition + 1)
-        self.edit(self.edition + 1, numbers or {}, "changed")
+        self.folder.write_numbers(numbers or {}, self.revision + 1)
+        self.folder.write_spec(spec, self.revision + 1)
+        self.edit(self.revision + 1, numbers or {}, "changed")
 
 
 def begun(path, spec):

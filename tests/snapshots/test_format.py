@@ -137,8 +137,8 @@ def test_every_solver_can_be_saved_and_run_again(cls, tmp_path):
 def test_every_set_survives_in_a_file(cls, content):
     """Where the set fits the shape; where it does not, the file is refused for that reason."""
     one = cls.from_params(dict(cls.example))
-    edition = replace(content.editions[0], spec=replace(content.spec, x=(one,)))
-    changed = replace(content, editions=(edition,))
+    revision = replace(content.revisions[0], spec=replace(content.spec, x=(one,)))
+    changed = replace(content, revisions=(revision,))
     try:
         one.check_shape((content.data.shape[0], content.spec.rank))
     except InvalidInput:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semf_core.common import secret_words, visitors
+from semf_core.common import passwords, visitors
 from semf_core.common.parameters import InvalidInput
 from semf_core.snapshots.gallery import Gallery, publishing
 from semf_core.snapshots.store import SnapshotStore
@@ -44,10 +44,10 @@ def test_in_public_it_is_off_unless_there_is_a_code(gallery, monkeypatch):
 def test_a_code_cannot_be_guessed_by_trying(gallery, monkeypatch):
     made, handle = gallery
     now, who = [1000.0], ["a"]
-    monkeypatch.setattr(secret_words.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(passwords.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(visitors, "_WHO", [lambda: who[0]])
     monkeypatch.setenv("SEMF_PUBLISH_KEY", CODE)
-    for _ in range(secret_words.MOST_WRONG):
+    for _ in range(passwords.MOST_WRONG):
         with pytest.raises(InvalidInput, match="ask for it"):
             made.publish(handle.id, handle.key, True, "guess")
     with pytest.raises(InvalidInput, match="too often"):

@@ -55,11 +55,11 @@ EDITS = (
 
 def test_edits_in_the_middle_are_replayed(tmp_path):
     content, dataset = edited(RunFolder(tmp_path), EDITS)
-    assert len(content.editions) == 4 and any(e.kind == "polish" for e in content.events)
+    assert len(content.revisions) == 4 and any(e.kind == "polish" for e in content.events)
     assert reproduce(content, dataset).exact
-    forgetful = tuple(replace(e, numbers=None) for e in content.editions)
+    forgetful = tuple(replace(e, numbers=None) for e in content.revisions)
     with pytest.raises(InvalidInput, match="cannot be replayed"):
-        reproduce(replace(content, editions=forgetful), dataset)
+        reproduce(replace(content, revisions=forgetful), dataset)
 
 
 def test_a_fork_starts_from_its_factors(tmp_path, dataset, spec):

@@ -137,8 +137,8 @@ def test_a_file_cannot_name_data_of_this_server(service, content, dataset):
     """A path or an upload's id in a stranger's file is not followed."""
     upload = service.add_upload(dataset)
     for source in (upload, FileSource(path="/etc/hostname")):
-        editions = (replace(content.editions[0], spec=replace(content.spec, dataset=source)),)
-        data = snapshot_bytes(replace(content, editions=editions, dataset=None))
+        revisions = (replace(content.revisions[0], spec=replace(content.spec, dataset=source)),)
+        data = snapshot_bytes(replace(content, revisions=revisions, dataset=None))
         handle = service.gallery.add_file("x.semf", data)
         with pytest.raises(InvalidInput, match="holds its data"):
             service.dataset(handle.id)

@@ -15,9 +15,9 @@ from semf_core.runs.pool import worker_environment
 from semf_core.studies import Finished, StudyStore, all_studies, run_study
 from semf_core.studies import background as background_module
 from semf_core.studies.background import start_in_background
+from semf_core.studies.cell_run import carry_out, order_of
 from semf_core.studies.execution import LocalExecutor, make_executor
 from semf_core.studies.queue import StudyQueue
-from semf_core.studies.work import carry_out, order_of
 from tests.helpers import present
 
 from .common import rows, slow, small, wait_for

@@ -14,7 +14,7 @@ from semf_core.datasets import FileSource
 from semf_core.service import Service
 from semf_core.snapshots.archive import packed
 from semf_core.studies import Finished, StudyStore, all_studies
-from semf_core.studies.sharing import export_study, read_study
+from semf_core.studies.study_file import export_study, read_study
 
 from .common import small
 

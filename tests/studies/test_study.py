@@ -13,10 +13,10 @@ from semf_core.sets import Sparse
 from semf_core.solvers import ADMM, KSVD, RelativeADMM, Run
 from semf_core.studies import MEASURES, VIEWS, Study, Trial, axis_from_dict, builtin_study
 from semf_core.studies.axes import changed
-from semf_core.studies.keeping import unpacked
+from semf_core.studies.cell_run import carry_out, observe, order_of
+from semf_core.studies.kept_arrays import unpacked
 from semf_core.studies.measures import measured, measures_from_form
 from semf_core.studies.trials import trial_id
-from semf_core.studies.work import carry_out, observe, order_of
 from tests.helpers import of, present
 
 from .common import BASE, small, small_form

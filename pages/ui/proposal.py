@@ -1,0 +1,95 @@
+"""The model that is proposed for new data, why, and the ways out: one's own model, or a preset made for such data."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import flash, params, session
+from pages.ui.workbench_state import Bench
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets import DatasetSource
+from semf_core.model import ModelSpec, preset, preset_names
+from semf_core.model.proposals import keeps_to, presets_for, propose
+from semf_core.model.variants import same_model, titled
+from semf_core.runs.uploads import Upload
+from semf_core.service import get_service
+
+WHY, KEPT, PILLS = "semf_proposal", "semf_own_model", "proposal-preset"
+"""The model that was proposed and why; the model from before; the choice of a preset instead."""
+MOST = 4
+
+
+def model_for(source: DatasetSource) -> ModelSpec:
+    """The model that new data gets; the one from before can be put back on it, and stays where only a parameter was changed."""
+    before = session.spec()
+    if type(source) is type(before.dataset) and source.name != Upload.name:
+        return titled(keeps_to(before, source))
+    known = get_service().datasets.describe(source)
+    proposal = propose(source, session.load(source).dataset, known.facts, known.spectrum)
+    st.session_state[WHY] = (proposal.spec, proposal.why)
+    st.session_state[KEPT] = before
+    return proposal.spec
+
+
+def say() -> None:
+    """Why the model is this one, as long as it is: of a changed model the sentence would not be true."""
+    proposed, why = st.session_state.get(WHY, (None, ""))
+    if proposed is None or not same_model(proposed, session.spec()):
+        return
+    params.note(why)
+    kept = st.session_state.get(KEPT)
+    with st.container(horizontal=True, gap="small"):
+        if kept is not None:
+            st.button("Keep my model", icon=":material/undo:", key="proposal-keep", on_click=_keep,
+                      help="Rank, constraints and options from before, on this data.")  # fmt: skip
+        st.button("Good", icon=":material/check:", key="proposal-good", type="tertiary", on_click=_forget)
+    names = presets_for(session.source())[:MOST]
+    if names:
+        st.pills("Presets for this data", names, format_func=_short_title, key=PILLS, on_change=_take_pill)
+
+
+def _short_title(name: str) -> str:
+    """Without the name of the data, which stands above: "Digits: strokes" is "Strokes" there."""
+    title = preset(name).title
+    short = title.partition(": ")[2] or title
+    return short[:1].upper() + short[1:]
+
+
+def _take_pill() -> None:
+    name = st.session_state.pop(PILLS, None)
+    if name is not None:
+        _forget()
+        session.set_spec(preset(name))
+
+
+def _keep() -> None:
+    kept = st.session_state.get(KEPT)
+    if kept is not None:
+        session.set_spec(keeps_to(kept, session.source()))
+    _forget()
+
+
+def _forget() -> None:
+    st.session_state.pop(WHY, None)
+    st.session_state.pop(KEPT, None)
+
+
+def presets(shown: Bench) -> None:
+    """Any preset, with its own data; those for the data on show come first."""
+    fitting = presets_for(session.source())
+    names = [*fitting, *(n for n in preset_names() if n not in fitting)]
+    st.selectbox(
+        "Start from", names, index=None, format_func=lambda n: preset(n).title, placeholder="a preset …", key="preset",
+        on_change=_take_preset, help="Replaces the whole model; a preset brings its own data.",
+    )  # fmt: skip
+
+
+def _take_preset() -> None:
+    name = st.session_state.get("preset")
+    st.session_state["preset"] = None
+    if name is None:
+        return
+    try:
+        session.set_spec(preset(name))
+    except InvalidInput as refusal:
+        flash.say(params.sentence(refusal))

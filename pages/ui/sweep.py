@@ -1,0 +1,43 @@
+"""Try several: six values of one number of the model, run at once."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import flash, session
+from pages.ui.params import sentence
+from pages.ui.workbench_state import Bench
+from semf_core.common.parameters import InvalidInput
+from semf_core.model.sweeps import numbers_of
+from semf_core.service import get_service
+from semf_core.service import workbench as bench
+
+KEY = "bench.several"
+
+
+def several(shown: Bench, loaded: session.Loaded) -> None:
+    """A choice of the model's numbers; choosing one starts the runs."""
+    numbers = {n.path: n for n in numbers_of(session.spec())}
+    st.selectbox(
+        "Try several", list(numbers), index=None, key=KEY, placeholder="values of …", on_change=_start, args=(shown,),
+        format_func=lambda path: f"{numbers[path].words} (now {numbers[path].value:g})" if path in numbers else path,
+        help="Six values of one number run at once; click the one you like in the filmstrip.",
+    )  # fmt: skip
+
+
+def _start(shown: Bench) -> None:
+    path = st.session_state.get(KEY)
+    number = next((n for n in numbers_of(session.spec()) if n.path == path), None)
+    st.session_state[KEY] = None
+    if number is None:
+        return
+    service = get_service()
+    try:
+        strip, key = shown.strip, shown.key
+        if strip is None or key is None:
+            strip, key = bench.open_strip(service, shown.status.id)
+            session.add_strip(strip.id, key)
+            st.query_params["bench"] = strip.id
+        bench.try_several(service, strip, key, session.spec(), number, session.visitor())
+    except InvalidInput as refusal:
+        flash.say(sentence(refusal))

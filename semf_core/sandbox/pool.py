@@ -1,0 +1,255 @@
+"""A few children of the server, at least one of them started ahead of need."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from semf_core.common.errors import InvalidInput
+from semf_core.common.server_limits import server_limits
+from semf_core.common.visitors import current_visitor
+from semf_core.runs.fairness import FairQueue
+from semf_core.runs.home import default_home
+from semf_core.runs.ids import new_id
+from semf_core.runs.pool import worker_environment
+
+AT_ONCE = 2
+"""Functions that run at a time, all but one of them of one visitor; the others wait, and visitors take turns."""
+PATIENCE = 60.0
+"""Seconds that one waits for its turn."""
+START_SECONDS = 60.0
+INSIDE: list[bool] = []
+"""Not empty in a process that carries out an order: what it calls in turn is under the same limits already."""
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call ended: `kind` is "value", "refused", "memory", "time", "crashed", "failed", or "busy" if it never began."""
+
+    kind: str
+    value: Any = None
+    """What the function returned; for "refused" what makes the InvalidInput, for "failed" the traceback."""
+    seconds: float = 0.0
+    peak_mb: float = 0.0
+
+
+class _Child:
+    """One process and the pipes to it; used by one thread at a time."""
+
+    def __init__(self, ahead: Sequence[str]) -> None:
+        self._rest = b""
+        self._ready = False
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "semf_core.sandbox.child", *ahead],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=worker_environment(default_home()),
+            start_new_session=True,  # a group of its own, so that its fork is ended with it
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+        self._poll = select.poll()
+        self._poll.register(self._output, select.POLLIN | select.POLLHUP)
+
+    def carry_out(self, order: dict[str, Any]) -> Outcome:
+        """Wait for the answer, at most as long as the order says; afterwards the child may be dead."""
+        try:
+            if not self._ready:
+                self._line(time.monotonic() + START_SECONDS)
+                self._ready = True
+            self._input.write(json.dumps(order).encode() + b"\n")
+            self._input.flush()
+            deadline = time.monotonic() + order["seconds"]
+            answer = self._line(deadline)
+            ended = answer if "ended" in answer else self._line(deadline + 1)
+        except TimeoutError:
+            self.kill()
+            return Outcome("time" if self._ready else "busy", seconds=order["seconds"])
+        except (EOFError, BrokenPipeError):
+            self.kill()
+            return Outcome("crashed")
+        return _outcome(answer, ended)
+
+    def _line(self, deadline: float) -> dict[str, Any]:
+        """The next line that the child writes."""
+        while b"\n" not in self._rest:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            if not self._poll.poll(1000 * min(left, 60)):
+                continue
+            data = os.read(self._output.fileno(), 1 << 16)
+            if not data:
+                raise EOFError
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return json.loads(line)
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """End it and whatever it has forked."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for pipe in (self._input, self._output):
+            with suppress(BrokenPipeError):
+                pipe.close()
+
+
+def _outcome(answer: dict[str, Any], ended: dict[str, Any]) -> Outcome:
+    measured = {"seconds": float(ended["seconds"]), "peak_mb": float(ended["peak_mb"])}
+    for kind in ("value", "refused", "failed", "memory"):
+        if kind in answer:
+            return Outcome(kind, answer[kind], **measured)
+    killed = {-signal.SIGKILL: "memory", -signal.SIGXCPU: "time"}
+    return Outcome(killed.get(ended["ended"], "crashed"), **measured)
+
+
+class Pool:
+    """Runs functions of this library in children; any number of threads may ask."""
+
+    def __init__(self, ahead: Sequence[str] = (), at_once: int = AT_ONCE, niceness: int = 0) -> None:
+        """`ahead` names modules that the functions need, `niceness` says how far they stand back behind others."""
+        self._ahead, self._at_once, self._niceness = ahead, at_once, niceness
+        self._changed = threading.Condition()
+        self._idle: list[_Child] = []
+        self._running: set[str] = set()
+        self._visitors: dict[str, str] = {}
+        """Who asks for each function that runs or waits; whoever owns the computer has no name, and no limit."""
+        self._line = FairQueue()
+        self._closed = False
+
+    def start_ahead(self) -> None:
+        """Have a child ready before the first call."""
+        with self._changed:
+            if not self._idle and not self._closed:
+                self._idle.append(_Child(self._ahead))
+
+    def outcome(self, function: Callable[..., Any], arguments: dict[str, Any], megabytes: float, seconds: float) -> Outcome:
+        """Run a function of a module with arguments that JSON can hold, and whose value it can hold too."""
+        name = f"{function.__module__}:{function.__qualname__}"
+        order = {"function": name, "arguments": arguments, "megabytes": megabytes, "seconds": seconds}
+        order["niceness"] = self._niceness
+        with self._turn():
+            child = self._take()
+            try:
+                return child.carry_out(order)
+            finally:
+                self._give_back(child)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for a place."""
+        ticket = new_id()
+        with self._changed:
+            self._visitors[ticket] = current_visitor()
+            self._line.put(ticket, self._visitors[ticket])
+            self._serve()
+            self._changed.wait_for(lambda: ticket in self._running or self._closed, PATIENCE)
+            if ticket not in self._running or self._closed:
+                self._leave(ticket)
+                raise busy()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._leave(ticket)
+
+    def _serve(self) -> None:
+        """Give free places to whoever is next."""
+        most = max(1, self._at_once - 1)
+        while len(self._running) < self._at_once:
+            busy = Counter(self._visitors[ticket] for ticket in self._running)
+            ticket = self._line.next(lambda visitor: not visitor or busy[visitor] < most)  # noqa: B023 - called at once
+            if ticket is None:
+                break
+            self._running.add(ticket)
+        self._changed.notify_all()
+
+    def _leave(self, ticket: str) -> None:
+        self._line.remove(ticket)
+        self._running.discard(ticket)
+        del self._visitors[ticket]
+        self._serve()
+
+    def _take(self) -> _Child:
+        with self._changed:
+            while self._idle:
+                child = self._idle.pop()
+                if child.alive:
+                    return child
+        return _Child(self._ahead)
+
+    def _give_back(self, child: _Child) -> None:
+        """Keep it for the next call; one that was killed is replaced ahead of need."""
+        with self._changed:
+            if not self._closed:
+                self._idle.append(child if child.alive else _Child(self._ahead))
+                return
+        child.kill()
+
+    def close(self) -> None:
+        """End the children."""
+        with self._changed:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for child in idle:
+            child.kill()
+
+
+_POOL = Pool()
+atexit.register(_POOL.close)
+
+
+def start_ahead() -> None:
+    """Have a child of this process ready."""
+    _POOL.start_ahead()
+
+
+def call(function: Callable[..., Any], subject: str, **arguments: Any) -> Any:
+    """The value of a function that runs in a child; a refusal of its own, or one about `subject` if it breaks a limit."""
+    if INSIDE:
+        return function(**arguments)
+    allowed = server_limits()
+    outcome = _POOL.outcome(function, arguments, allowed.read_mb, allowed.read_seconds)
+    if outcome.kind == "value":
+        return outcome.value
+    if outcome.kind == "refused":
+        raise InvalidInput.from_dict(outcome.value)
+    if outcome.kind == "failed":
+        LOG.error("%s failed on %s\n%s", function.__qualname__, subject, outcome.value)
+    raise failure(subject, outcome.kind)
+
+
+def busy() -> InvalidInput:
+    """The file was not even looked at."""
+    return InvalidInput("server", "is busy with the files of others", "try again in a moment")
+
+
+def failure(subject: str, kind: str) -> InvalidInput:
+    """Why a call has no value."""
+    allowed, smaller = server_limits(), "choose a smaller part of the data"
+    if kind == "memory":
+        return InvalidInput(subject, f"needs more than the {allowed.read_mb:g} MB of memory that it may take", smaller)
+    if kind == "busy":
+        return busy()
+    if kind == "time":
+        return InvalidInput(subject, f"was broken off after {allowed.read_seconds:g} s", smaller)
+    return InvalidInput(subject, "cannot be read: it is not as such files are", "save it again, or choose another file")

@@ -1,0 +1,398 @@
+"""One damaged file harms only itself, is named, and can be set aside; what is old or unwanted goes, and nothing else."""
+
+import json
+import os
+import re
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+from pages.ui import feed
+from semf_core.command_line.cli import main
+from semf_core.common.parameters import InvalidInput
+from semf_core.datasets import Dataset, Reading
+from semf_core.maintenance.checks import problems, repair
+from semf_core.runs.expiry import expire
+from semf_core.runs.files import FolderSizes, try_lock
+from semf_core.runs.folder import RunFolder
+from semf_core.runs.home import MB, Quota
+from semf_core.runs.uploads import add_upload
+from semf_core.runs.variant_strips import Strips, Variant
+from semf_core.service import Service
+from semf_core.snapshots.from_run import Story, from_run
+from semf_core.snapshots.label import Label
+from semf_core.snapshots.recording import record
+from semf_core.snapshots.store import SnapshotStore
+from semf_core.studies import Finished, Study, StudyStore
+from tests.helpers import present
+from tests.runs.common import tiny, wait_for_iterations, wait_for_state
+from tests.studies.common import slow
+
+RUN, OTHER = "R" * 22, "O" * 22
+DAMAGE = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "garbage": lambda data: np.random.default_rng(0).bytes(max(200, len(data))),
+    "another value": lambda data: b"[1, 2, 3]",
+}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """A home with one of everything, and a second run that must never suffer."""
+    home = tmp_path_factory.mktemp("sound")
+    upload = add_upload(Dataset(np.random.default_rng(0).random((8, 30)), title="mine"), home)
+    for run_id, spec in ((RUN, tiny(4, dataset=upload.to_dict())), (OTHER, tiny(3))):
+        folder = RunFolder(home / "runs" / run_id)
+        folder.path.mkdir(parents=True)
+        os.environ["SEMF_HOME"] = str(home)
+        record(spec, folder)
+        meta = {"key": "k", "title": run_id, "created": 1.0, "state": "finished"}
+        folder.meta.write_text(json.dumps(meta))
+        folder.event_log.write_text('{"iteration": 0, "kind": "kick", "text": ""}\n' * 20)
+    store = SnapshotStore(home)
+    store.add(from_run(RunFolder(home / "runs" / OTHER), tiny().dataset.load(), Label(), Story(1.0)))
+    store.close()
+    study = StudyStore.create(slow(40), home)
+    study.record([Finished(n, {"relative_error": 0.5}, 0.1, kept="") for n in range(30)])
+    Strips(home, lambda: None).create(Variant(OTHER, "the other"))
+    (home / "demos").mkdir()
+    (home / "demos" / "swimmer-groups.json").write_text(json.dumps({"run": RUN}))
+    os.environ.pop("SEMF_HOME")
+    return home
+
+
+@pytest.fixture
+def home(sound, tmp_path, monkeypatch):
+    shutil.copytree(sound, tmp_path / "home")
+    monkeypatch.setenv("SEMF_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def files_of(home):
+    """One file of each sort."""
+    files = (p for p in home.rglob("*") if p.is_file() and p.stat().st_size and not p.name.endswith((".lock", ".db-shm")))
+    return sorted({re.sub(r"[\w-]{22}|\d+", "", str(p.relative_to(home))): p for p in files}.values())
+
+
+def look_at_everything(home, harmed=""):
+    """As visitors do: whatever is damaged may be refused, nothing else may happen."""
+    service = Service(home, read_only=True)
+    refused = []
+
+    def tried(look, *arguments):
+        try:
+            return look(*arguments)
+        except InvalidInput as refusal:
+            refused.append(str(refusal))
+
+    try:
+        assert {status.id for status in service.list_runs([RUN, OTHER])} | {harmed} >= {RUN, OTHER}
+        for run_id in (RUN, OTHER):
+            for look in (service.status, service.result, service.events, service.factors, service.dataset, service.keyframes):
+                tried(look, run_id)
+            tried(feed.answer, service, run_id, feed.Ask())
+        tried(service.demo_run, "swimmer-groups")
+        for path in home.glob("strips/*.json"):
+            tried(Strips(home, lambda: None).get, path.stem)
+        for card in service.gallery.page([p.name.removesuffix(".semf") for p in home.glob("snapshots/files/*.semf")]).cards:
+            tried(service.status, card.id)
+        studies = [p.parent.name for p in home.glob("studies/*/study.json")]
+        service.studies.best(studies)
+        for study in studies:
+            tried(service.studies.progress, study), tried(service.studies.table, study)
+    finally:
+        service.close()
+    writer = SnapshotStore(home)
+    writer.close()
+    return refused
+
+
+def test_a_sound_home_has_no_problems(home):
+    assert list(problems(home)) == [] and look_at_everything(home) == []
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_harms_only_itself(home, damage):
+    backup = home.with_name("backup")
+    shutil.copytree(home, backup)
+    for path in files_of(home):
+        path.write_bytes(DAMAGE[damage](path.read_bytes()))
+        look_at_everything(home, harmed=path.parent.name)
+        assert len(list(problems(home))) <= 1, path
+        repair(home)
+        assert list(problems(home)) == [], path
+        shutil.rmtree(home)
+        shutil.copytree(backup, home)
+
+
+@pytest.mark.parametrize("name", ["meta.json", "checkpoint.npz", "result.json", "study.json", "cells.db", "info.json"])
+def test_what_matters_is_named(home, name):
+    for path in home.rglob(name):
+        kept = path.read_bytes()
+        path.write_bytes(b"")
+        (problem,) = problems(home)
+        assert path.parent.name == problem.id and problem.remedy in problem.sentence()
+        path.write_bytes(kept)
+
+
+def test_repaired_runs_can_be_used(home):
+    folder = RunFolder(home / "runs" / RUN)
+    folder.result_factors.write_bytes(b"")
+    folder.meta.write_bytes(b"")
+    folder.keyframe(2).write_bytes(b"x")
+    assert main(["store", "check"]) == 1 and main(["store", "repair"]) == 0 and main(["store", "check"]) == 0
+    service = Service(home, read_only=True)
+    status = service.status(RUN)
+    assert status.state == "interrupted" and status.iterations == 4 and 2 not in service.keyframes(RUN)
+    service.close()
+    assert len(list((home / "damaged").iterdir())) == 4
+
+
+def test_what_can_be_read_of_a_study_is_kept(home):
+    (path,) = home.glob("studies/*/cells.db")
+    store = StudyStore(path.parent)
+    store.note("wish", "pause")
+    data = bytearray(path.read_bytes())
+    size = int.from_bytes(data[16:18], "big")
+    last = len(data) // size - 1
+    data[last * size : (last + 1) * size] = b"\xff" * size
+    path.write_bytes(data)
+    for end in ("-wal", "-shm"):
+        path.with_name(f"cells.db{end}").unlink(missing_ok=True)
+    (problem,) = problems(home)
+    assert problem.file == "cells.db"
+    repair(home)
+    progress = store.progress()
+    assert progress.total == 40 and progress.done in range(31)
+
+
+def test_a_damaged_demo_record_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr("semf_core.service.preset", lambda name: tiny(20, title=name))
+    service = Service(tmp_path, max_running=1)
+    first = service.demo_run("demo")
+    wait_for_state(service, first, "finished")
+    for record_text in ("", "[]", '{"run": 7}', '{"run": "' + "A" * 22 + '"}'):
+        (tmp_path / "demos" / "demo.json").write_text(record_text)
+        assert service.demo_run("demo") != first
+    service.close()
+
+
+def test_a_damaged_checkpoint_says_so_and_a_reset_starts_afresh(tmp_path):
+    service = Service(tmp_path, max_running=1)
+    handle = service.start(tiny(), paused=True)
+    service.step(handle.id, handle.key, 30)
+    wait_for_state(service, handle.id, "paused")
+    service.close()
+    folder = RunFolder(tmp_path / "runs" / handle.id)
+    folder.checkpoint.write_bytes(folder.checkpoint.read_bytes()[:300])
+    again = Service(tmp_path, max_running=1)
+    status = again.status(handle.id)
+    assert status.state == "interrupted" and "checkpoint is damaged" in status.message and len(again.scalars(handle.id)) == 30
+    again.resume(handle.id, handle.key)
+    assert "damaged" in wait_for_state(again, handle.id, "failed").message and len(again.scalars(handle.id)) == 30
+    again.reset(handle.id, handle.key)
+    again.step(handle.id, handle.key, 5)
+    wait_for_state(again, handle.id, "paused")
+    again.close()
+
+
+# -- listing, deleting, purging ------------------------------------------------------------------
+
+
+def listed(capsys, action, *arguments):
+    capsys.readouterr()
+    assert main(["store", action, "--json", *arguments]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_everything_is_listed_and_can_be_deleted(home, capsys):
+    rows = {row["id"]: row for row in listed(capsys, "list")}
+    assert sorted(row["kind"] for row in rows.values()) == ["run", "run", "snapshot", "strip", "study", "upload"]
+    assert rows[RUN]["state"] == "finished, the demo of Home" and rows[OTHER]["title"] == OTHER
+    assert main(["store", "list"]) == 0 and "MB are used" in capsys.readouterr().out
+    (upload,) = (row["id"] for row in rows.values() if row["kind"] == "upload")
+    assert main(["store", "delete", "--", upload]) == 2 and "uses it" in capsys.readouterr().err
+    assert main(["store", "delete", "A" * 22]) == 2
+    for row in rows.values():
+        if row["id"] != upload:
+            assert [gone["id"] for gone in listed(capsys, "delete", "--", row["id"])] == [row["id"]]
+    listed(capsys, "delete", "--", upload)
+    assert listed(capsys, "list") == []
+
+
+def test_what_somebody_works_on_is_not_deleted(home, capsys):
+    claim = present(try_lock(RunFolder(home / "runs" / OTHER).claim))
+    assert main(["store", "delete", OTHER]) == 2 and "a server works on it" in capsys.readouterr().err
+    claim.close()
+
+
+def test_purging_goes_by_age_and_spares_the_demo(home, capsys):
+    assert listed(capsys, "purge", "--older-than", "1") == []
+    (strip_id,) = (path.stem for path in (home / "strips").glob("*.json"))
+    long_ago = time.time() - 3 * 86400
+    for path in home.rglob("*"):
+        os.utime(path, (long_ago, long_ago))
+    gone = {row["id"] for row in listed(capsys, "purge", "--older-than", "1")}
+    assert gone == {OTHER, strip_id}, "the demo is used, and its upload with it; snapshots and studies stay"
+    (home / "demos" / "swimmer-groups.json").unlink()
+    assert {row["kind"] for row in listed(capsys, "purge", "--older-than", "1")} == {"run", "upload"}
+
+
+def test_a_public_server_lets_abandoned_runs_go(tmp_path, monkeypatch):
+    service = Service(tmp_path, max_running=1)
+    handle = service.start(tiny(3))
+    wait_for_state(service, handle.id, "finished")
+    long_ago = time.time() - 30 * 86400
+    for path in (tmp_path / "runs" / handle.id).rglob("*"):
+        os.utime(path, (long_ago, long_ago))
+    os.utime(tmp_path / "runs" / handle.id, (long_ago, long_ago))
+    monitor = present(service._manager._monitor)
+    monitor._expiry_due = 0.0
+    monitor.look(time.monotonic())
+    assert service.status(handle.id).state == "finished", "nobody has asked for that"
+    os.utime(tmp_path / "runs" / handle.id, (long_ago, long_ago))
+    monkeypatch.setenv("SEMF_PUBLIC", "1")
+    monitor._expiry_due = 0.0
+    monitor.look(time.monotonic())
+    with pytest.raises(InvalidInput, match="no run"):
+        service.status(handle.id)
+    service.close()
+
+
+# -- the quota -----------------------------------------------------------------------------------
+
+
+def test_the_quota_counts_what_grows_and_what_is_nested(tmp_path):
+    quota = Quota(tmp_path)
+    for place in ("runs/a/scalars.bin", "opened/b/data/data.npy", "studies/c/cells.db", "trash/d/x", "top"):
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * 1000)
+    assert quota.used() == 5000
+    for place in ("runs/a/scalars.bin", "studies/c/cells.db"):
+        stamp = (tmp_path / place).parent.stat()
+        with open(tmp_path / place, "ab") as file:
+            file.write(b"x" * 500)
+        assert (tmp_path / place).parent.stat().st_mtime_ns == stamp.st_mtime_ns, "else the test shows nothing"
+    assert quota.used() == 6000
+
+
+def test_room_is_reserved_before_it_is_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_STORE_MB", "3")
+    first, second = Quota(tmp_path), Quota(tmp_path)
+    with first.reserved(2 * MB):
+        with pytest.raises(InvalidInput, match="is full"), second.reserved(2 * MB):
+            pass
+        assert not second.is_full(), "what is only reserved does not stop runs"
+    with second.reserved(2 * MB):
+        pass
+    (tmp_path / "reserved" / "dead").write_bytes(b"x" * 3 * MB)  # of a process that has gone
+    with second.reserved(2 * MB):
+        pass
+    assert FolderSizes().total(tmp_path) == 0
+
+
+def test_running_runs_pause_at_the_quota(tmp_path, monkeypatch):
+    service = Service(tmp_path, max_running=1)
+    handle = service.start(tiny())
+    monkeypatch.setenv("SEMF_MAX_STORE_MB", "0.0001")
+    status = wait_for_state(service, handle.id, "paused")
+    assert "store is full" in status.message
+    with pytest.raises(InvalidInput, match="is full"):
+        service.resume(handle.id, handle.key)
+    service.stop(handle.id, handle.key)
+    monkeypatch.delenv("SEMF_MAX_STORE_MB")
+    service.resume(handle.id, handle.key)
+    wait_for_state(service, handle.id, "running")
+    service.close()
+
+
+def as_visitor(monkeypatch, name):
+    monkeypatch.setattr("semf_core.common.visitors._WHO", [lambda: name])
+
+
+def test_one_visitor_has_a_share_of_the_store(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEMF_PUBLIC", "1")
+    monkeypatch.setenv("SEMF_MAX_STORE_MB", "8")
+    service, data = Service(tmp_path, max_running=1), Dataset(np.ones((500, 300)))
+    as_visitor(monkeypatch, "greedy")
+    upload = service.add_upload(data)
+    with pytest.raises(InvalidInput, match="yours takes 2 MB with this, and 2 MB of it is what a visitor has"):
+        service.add_upload(data)
+    shutil.rmtree(upload.folder(tmp_path))
+    service.add_upload(data)
+    as_visitor(monkeypatch, "modest")
+    service.add_upload(data)
+    as_visitor(monkeypatch, "")
+    for _ in range(3):  # whoever owns the computer has all of it
+        service.add_upload(data)
+    service.close()
+
+
+def test_only_the_runs_of_a_visitor_pause_at_his_share(tmp_path, monkeypatch):
+    service = Service(tmp_path, max_running=2)
+    greedy, modest = (service.start(tiny(), visitor=f"here/{name}") for name in ("greedy", "modest"))
+    wait_for_iterations(service, modest.id, 1)
+    wait_for_iterations(service, greedy.id, 1)
+    (tmp_path / "runs" / greedy.id / "restore-0.npz").write_bytes(bytes(6 * MB))
+    monkeypatch.setenv("SEMF_MAX_STORE_PER_VISITOR_MB", "5")
+    assert "your share of the server's store is full" in wait_for_state(service, greedy.id, "paused").message
+    with pytest.raises(InvalidInput, match="what a visitor has"):
+        service.resume(greedy.id, greedy.key)
+    with pytest.raises(InvalidInput, match="what a visitor has"):
+        service.start(tiny(), visitor="elsewhere/greedy")
+    assert service.status(modest.id).state == "running"
+    service.delete(greedy.id, greedy.key)
+    service.start(tiny(), paused=True, visitor="here/greedy")
+    service.close()
+
+
+def test_what_is_counted_for_a_visitor(tmp_path, monkeypatch):
+    """Files on their way, data, snapshots in the gallery and in the trash, and a study that nobody has started before."""
+    as_visitor(monkeypatch, "somebody")
+    service, used = Service(tmp_path, max_running=1), [0]
+
+    def grown():
+        used.append(service._store.quota.shares.used("anywhere/somebody"))
+        return used[-1] - used[-2]
+
+    basket = service.arrivals.basket()
+    basket.put("1", "m.csv", b"1,2,3\n4,5,6\n")
+    assert grown() == 12
+    basket.read(["1"], Reading())
+    basket.take(None)
+    assert grown() > 100
+    run = service.start(tiny(20), visitor="here/somebody")
+    wait_for_state(service, run.id, "finished")
+    snapshot = service.save(run.id)
+    service.delete(run.id, run.key)
+    assert grown() == service.gallery.card(snapshot.id).size
+    service.gallery.delete(snapshot.id, snapshot.key)
+    assert grown() == 0, "it is still in the trash"
+    form = {"base": tiny(5).to_dict(), "axes": [{"path": "seed", "range": [0, 2]}], "measures": ["relative_error"]}
+    service.studies.start(Study.from_dict(form))
+    assert grown() > 0
+    as_visitor(monkeypatch, "another")
+    service.studies.start(Study.from_dict(form))
+    assert service._store.quota.shares.used("another") == 0
+    service.close()
+
+
+def test_ledgers_forget_what_is_gone(tmp_path, monkeypatch):
+    monkeypatch.setattr("semf_core.runs.shares.MOST_GONE", 3)
+    shares = Quota(tmp_path).shares
+    (tmp_path / "runs" / "kept").mkdir(parents=True)
+    (tmp_path / "runs" / "kept" / "x.bin").write_bytes(b"123")
+    for name in ("kept", "a", "b", "c", "d"):
+        shares.add("visitor", "runs", name)
+    assert shares.used("visitor") == 3
+    (ledger,) = (tmp_path / "owned").iterdir()
+    assert ledger.read_text() == "runs/kept\n"
+    expire(tmp_path, 14, 1)
+    assert ledger.exists()
+    shutil.rmtree(tmp_path / "runs" / "kept")
+    expire(tmp_path, 14, 1)
+    assert not ledger.exists()
