@@ -35,6 +35,7 @@ app: $(RUNTIME)
 
 test: lint
 	.ci/install-chromium
+	$(BIN)/python -c "from semf_core.mathematics import compiled; compiled.load()"
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 lint: $(DEV)
