@@ -16,6 +16,7 @@ from typing import Any
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
 
 from semf_core.model import ModelSpec, preset
+from semf_core.solvers.relative import RelativeADMM
 from tests.browser.conftest import CHROMIUM, FLAGS, Server
 
 LIVE = '.semf-live[data-drawn="yes"]'
@@ -160,7 +161,7 @@ def warm_up(made: Studio) -> None:
 
 
 def endless(max_iter: int = 5_000_000) -> ModelSpec:
-    """The demo, but it goes on after it has converged, without kicks."""
+    """The demo, but it goes on after it has converged, without kicks or descents: every iteration is of one kind and costs the same."""
     spec = preset(DEMO)
     limits = dataclasses.replace(spec.limits, max_iter=max_iter, restarts=1, tol=0.0, kick=False)
-    return dataclasses.replace(spec, limits=limits, title="Endless Swimmer")
+    return dataclasses.replace(spec, limits=limits, solver=RelativeADMM(descend=False), title="Endless Swimmer")

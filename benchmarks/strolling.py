@@ -63,7 +63,10 @@ def strolls(url: str, seconds: float) -> dict[str, Any]:
             try:
                 stroll(visitor, turn)
             except Exception as problem:
-                wrong.append(" ".join(str(problem).split()[:30]))
+                shown = " ".join(visitor.page.locator("body").inner_text().split()[:30])
+                wrong.append(
+                    f"{' '.join(str(problem).split()[:30])} at {visitor.page.url.partition('?')[0]}, which shows: {shown!r}"
+                )
             wrong += visitor.complaints()
             turn += 1
             visitor.page.wait_for_timeout(1000)
