@@ -161,7 +161,7 @@ def warm_up(made: Studio) -> None:
 
 
 def endless(max_iter: int = 5_000_000) -> ModelSpec:
-    """The demo, but it goes on after it has converged, without kicks or descents: every iteration is of one kind and costs the same."""
+    """The demo, but it goes on after it has converged, without kicks and descents: all iterations cost the same."""
     spec = preset(DEMO)
     limits = dataclasses.replace(spec.limits, max_iter=max_iter, restarts=1, tol=0.0, kick=False)
     return dataclasses.replace(spec, limits=limits, solver=RelativeADMM(descend=False), title="Endless Swimmer")
