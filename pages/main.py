@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import memory
+from pages.ui import memory, navigation
 from pages.ui.capacity import drawing
 from pages.ui.guard import guarded
 from pages.ui.login import require_login
@@ -18,6 +18,7 @@ st.logo(ASSETS / "logo.svg", icon_image=ASSETS / "icon.svg", size="large")
 page = st.navigation(page_table(), position="top")
 st.set_page_config(page_title=f"{page.title} · SeMF Studio", page_icon=str(ASSETS / "icon.png"))
 st.html(ASSETS / "page.css")
+navigation.attend()
 require_login()
 if get_service().read_only:
     st.info(READ_ONLY, icon=":material/visibility:")

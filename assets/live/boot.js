@@ -3,6 +3,8 @@ const views = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
   let entry = views.get(parentElement);
+  const later = window.semfAfterNavigation ?? ((send) => send());
+  const trigger = (name, value) => later(() => entry.gone || setTriggerValue(name, value));
   if (entry) {
     clearTimeout(entry.ending);
     entry.data = data;
@@ -12,7 +14,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     views.set(parentElement, entry);
     if (!data.compact) preload(data.plotly);
     import(new URL(data.module, window.location.origin).href).then(({ View }) => {
-      if (!entry.gone) entry.view = new View(parentElement, entry.data, setTriggerValue);
+      if (!entry.gone) entry.view = new View(parentElement, entry.data, trigger);
     });
   }
   // Streamlit may call this between two updates of the same element: wait and see.

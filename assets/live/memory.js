@@ -23,42 +23,16 @@ export default function ({ data, setTriggerValue }) {
     }
     news ||= Object.keys(known[kind]).some((id) => !(id in data[kind]));
   }
-  if (news) setTriggerValue("known", known);
-  stepsOfHistory();
+  let gone = false;
+  const tell = () => gone || setTriggerValue("known", known);
+  if (news) (window.semfAfterNavigation ?? ((send) => send()))(tell);
   const arrive = () => takeKey(setTriggerValue);
-  const leave = (event) => leavesWhatIsOpen(event) && setTriggerValue("left", Date.now());
   arrive();
   window.addEventListener("hashchange", arrive);
-  document.addEventListener("click", leave, true);
   return () => {
+    gone = true;
     window.removeEventListener("hashchange", arrive);
-    document.removeEventListener("click", leave, true);
   };
-}
-
-// What is open on a page that lists things: going there is a step, and so is coming back.
-const open = (search) => ["snapshot", "study"].map((name) => new URLSearchParams(search).get(name)).join();
-
-// Streamlit makes every change of an address a step of its own: Back would have to be pressed for each of them.
-function stepsOfHistory() {
-  if (history.semf) return;
-  history.semf = true;
-  const push = history.pushState.bind(history);
-  history.pushState = (state, title, url) => {
-    const to = new URL(url ?? location.href, location.href);
-    const same = to.pathname === location.pathname && open(to.search) === open(location.search);
-    if (same) history.replaceState(state, title, url);
-    else push(state, title, url);
-  };
-}
-
-// The entry of the present page in the navigation, which Streamlit takes for nowhere to go.
-function leavesWhatIsOpen(event) {
-  const link = event.target.closest?.('[data-testid$="NavLink"], [data-testid$="NavDropdownLink"]');
-  if (!link?.href || new URL(link.href).pathname !== location.pathname || open(location.search) === ",") return false;
-  event.preventDefault();
-  event.stopPropagation();
-  return true;
 }
 
 function takeKey(setTriggerValue) {

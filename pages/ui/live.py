@@ -22,7 +22,7 @@ from semf_core.solvers.penalties import CASE_WORDS
 FOLDER = ASSETS / "live"
 DESCRIPTION = "description.js"
 """What the charts show, a module that is made from `semf_core.exports.curves`."""
-INLINE = {"boot", "memory", "presenter", "follow", "notes", "presentation"}
+INLINE = {"boot", "memory", "navigation", "presenter", "follow", "notes", "presentation"}
 """Entries of components, which Streamlit sends by itself, and scripts of pages that are not Streamlit's."""
 
 

@@ -34,6 +34,38 @@ def test_cold_links_open_their_pages(fresh_server, visit):
         page.context.close()
 
 
+PRESS_AT_ONCE = """
+const wait = setInterval(() => {
+  const link = [...document.querySelectorAll("a")].find((one) => one.textContent.trim().endsWith("Data"));
+  if (!link || !window.semfAfterNavigation) return;
+  clearInterval(wait);
+  link.click();
+}, 1);
+"""
+SLOW_LINE = """
+const { set, get } = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
+const later = (handler) => (event) => setTimeout(() => handler.call(event.target, event), 2000);
+Object.defineProperty(WebSocket.prototype, "onmessage", { get, set(handler) { set.call(this, later(handler)); } });
+const listen = WebSocket.prototype.addEventListener;
+WebSocket.prototype.addEventListener = function (kind, handler, options) {
+  return listen.call(this, kind, kind === "message" ? later(handler) : handler, options);
+};
+"""
+
+
+def test_a_press_in_the_navigation_is_not_undone_by_what_a_page_sends_by_itself(server, visit):
+    """After a reload the browser tells what it knows; a press before that was lost where answers take long."""
+    page = visit(f"{server.url}/studies")
+    settled(page)
+    page.evaluate("localStorage.setItem('semf-studio-runs', JSON.stringify({ '0123456789abcdef': 'key' }))")
+    page.add_init_script(SLOW_LINE)
+    page.add_init_script(PRESS_AT_ONCE)
+    page.reload()
+    page.wait_for_url("**/data")
+    page.wait_for_timeout(6000)
+    assert page.title() == "Data · SeMF Studio"
+
+
 def refuse_a_file(page, server):
     page.get_by_text("Upload", exact=True).first.click()
     page.locator("input[type=file]").set_input_files({"name": "words.csv", "mimeType": "text/csv", "buffer": b"red,blue\n"})
