@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks.common import REPOSITORY, Row, at_least, at_most, parser, print_table
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.threads import blas_threads
-from semf_core.factorization.result import Result
+from semf_core.factorization.result import Result, make_result
 from semf_core.model import ModelSpec
 from semf_core.runs.pool import worker_environment
 from semf_core.service import RunHandle, Service
@@ -87,8 +87,8 @@ def model(seed: int) -> ModelSpec:
 def undisturbed(seed: int) -> tuple[Array, bytes]:
     """The numbers and the factors of the same run when nobody interrupts it."""
     with blas_threads(1):
-        result = model(seed).run(bounded=True).finish()
-    return without_time(result.history.table()), factors_of(result)
+        run = model(seed).run(bounded=True).finish()
+        return without_time(run.history.table()), factors_of(make_result(run))
 
 
 def factors_of(result: Result) -> bytes:

@@ -15,6 +15,7 @@ from semf_core.runs.folder import RunFolder
 from semf_core.runs.pool import worker_environment
 from semf_core.runs.worker_lock import holders, take
 from semf_core.snapshots.recording import record
+from tests.helpers import present
 
 from .common import is_alive, tiny
 
@@ -49,7 +50,7 @@ def test_an_order_of_a_server_that_has_gone_is_void(finished, tmp_path, order):
     command, pipe = [sys.executable, "-P", "-m", "semf_core.runs.worker"], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=worker_environment(tmp_path)) as left:
         assert left.stdin is not None and left.stdout is not None and b"ready" in left.stdout.readline()
-        with try_lock(finished.worker_lock):  # it waits for one before it, which is how its server can go meanwhile
+        with present(try_lock(finished.worker_lock)):  # it waits for one before it, which is how its server can go meanwhile
             left.stdin.write(json.dumps(known | order).encode() + b"\n")
             left.stdin.close()
             left.stdout.close()
@@ -58,7 +59,7 @@ def test_an_order_of_a_server_that_has_gone_is_void(finished, tmp_path, order):
 
 
 def test_whoever_waits_for_a_run_leaves_when_its_server_has_gone(finished):
-    with try_lock(finished.worker_lock):
+    with present(try_lock(finished.worker_lock)):
         asked = []
 
         def wanted():
@@ -84,7 +85,7 @@ def test_one_that_hangs_does_not_keep_a_run_for_ever(finished, monkeypatch):
 
 
 def test_one_that_writes_its_checkpoint_is_waited_for(finished):
-    path, first = finished.worker_lock, try_lock(finished.worker_lock)
+    path, first = finished.worker_lock, present(try_lock(finished.worker_lock))
     threading.Timer(0.1, first.close).start()
     take(path, lambda: None).close()
     assert first.closed
