@@ -27,6 +27,7 @@ import numpy as np
 from benchmarks.common import REPOSITORY, Row, at_least, at_most, parser, print_table
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.threads import blas_threads
+from semf_core.factorization.result import Result, make_result
 from semf_core.model import ModelSpec
 from semf_core.runs.pool import worker_environment
 from semf_core.service import RunHandle, Service
@@ -83,10 +84,15 @@ def model(seed: int) -> ModelSpec:
 
 
 @cache
-def undisturbed(seed: int) -> Array:
-    """The numbers of the same run when nobody interrupts it."""
+def undisturbed(seed: int) -> tuple[Array, bytes]:
+    """The numbers and the factors of the same run when nobody interrupts it."""
     with blas_threads(1):
-        return without_time(model(seed).run(bounded=True).finish().history.table())
+        run = model(seed).run(bounded=True).finish()
+        return without_time(run.history.table()), factors_of(make_result(run))
+
+
+def factors_of(result: Result) -> bytes:
+    return b"".join(np.ascontiguousarray(f).tobytes() for f in (result.U, result.V, result.X, result.Y))
 
 
 def without_time(rows: Array) -> Array:
@@ -102,14 +108,25 @@ def wait_until(condition: Callable[[], Any], what: str) -> None:
 
 
 def wait_for_state(service: Service, run_id: str, states: set[str]) -> None:
-    """As long as it gets on, however busy the computer is."""
-    status, moved = service.status(run_id), time.monotonic()
+    """As long as it gets on, however busy the computer is: time in which its worker waits for a core does not count."""
+    status, moved = service.status(run_id), time.monotonic() - starved_seconds(service, run_id)
     while status.state not in states:
         before, status = status, service.status(run_id)
-        moved = time.monotonic() if (status.iterations, status.state) != (before.iterations, before.state) else moved
-        if time.monotonic() > moved + PATIENCE:
-            raise RuntimeError(f"waited in vain: run {run_id} to be {' or '.join(sorted(states))}, it is {status.state}")
-        time.sleep(0.01)
+        spent = time.monotonic() - starved_seconds(service, run_id)
+        moved = spent if (status.iterations, status.state) != (before.iterations, before.state) else moved
+        if spent > moved + PATIENCE:
+            told = f"it is {status.state} after {status.iterations} iterations {status.message!r}"
+            raise RuntimeError(f"waited in vain: run {run_id} to be {' or '.join(sorted(states))}, {told}")
+        time.sleep(0.05)
+
+
+def starved_seconds(service: Service, run_id: str) -> float:
+    """How long the worker of a run, if it has one, was ready to compute while others had all cores."""
+    worker = next((w for w in service._manager._worker_pool.workers if w.run_id == run_id), None)
+    try:
+        return 0.0 if worker is None else int(Path(f"/proc/{worker.pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):  # it has just ended, or this is no Linux
+        return 0.0
 
 
 def wait_for_a_cell(store: StudyStore, known: int, process: subprocess.Popen[bytes]) -> None:
@@ -144,10 +161,10 @@ class Visitor:
             self.handles.append(handle)
 
     def _judge(self, service: Service, handle: RunHandle) -> None:
-        rows = without_time(service.scalars(handle.id))
-        if not np.array_equal(rows, undisturbed(self._seeds[handle.id]), equal_nan=True):
+        rows, (expected, factors) = without_time(service.scalars(handle.id)), undisturbed(self._seeds[handle.id])
+        found = self.tally.finished[handle.id] = factors_of(service.result(handle.id))
+        if not np.array_equal(rows, expected, equal_nan=True) or found != factors:
             self.tally.wrong.append(handle.id)
-        self.tally.finished[handle.id] = _result(service, handle.id)
 
     def finish(self, service: Service) -> None:
         """Let what is left come to its end undisturbed, then see whether everything finished is still there."""
@@ -161,15 +178,10 @@ class Visitor:
         self.handles = []
         for run_id, result in self.tally.finished.items():
             try:
-                if _result(service, run_id) != result:
+                if factors_of(service.result(run_id)) != result:
                     self.tally.lost.append(f"{run_id}: changed")
             except InvalidInput as refusal:
                 self.tally.lost.append(f"{run_id}: {refusal}")
-
-
-def _result(service: Service, run_id: str) -> bytes:
-    result = service.result(run_id)
-    return b"".join(np.ascontiguousarray(f).tobytes() for f in (result.U, result.V, result.X, result.Y))
 
 
 @contextmanager
@@ -307,7 +319,7 @@ def with_command(service: Service, handle: RunHandle, rng: random.Random) -> Non
 
 
 def _forget(service: Service, tally: Tally, run_id: str) -> None:
-    if _result(service, run_id) != tally.finished[run_id]:
+    if factors_of(service.result(run_id)) != tally.finished[run_id]:
         tally.lost.append(run_id)
     shutil.rmtree(service.home / "runs" / run_id)
     tally.finished[run_id] = b""

@@ -156,7 +156,7 @@ def rows(told: dict[str, dict[str, Any]], samples: Sequence[Sample], minutes: fl
         Row("longest wait of a visitor's run, s", f"{max(course['waits'], default=0):.1f}", note=waited),
         Row("memory with workers and children, MB", f"{max(s.family_mb for s in samples):.0f}"),
         Row("visits of real browsers", str(browsers["visits"])),
-        Row("whole rounds of abuse", str(rounds), note=str(abuse["done"])),
+        at_least("whole rounds of abuse", rounds, 1, form="{:.0f}", note=str(abuse["done"])),
     ]
 
 

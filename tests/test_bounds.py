@@ -39,6 +39,7 @@ def test_is_zero_where_the_rank_suffices_and_unknown_with_missing_entries():
     assert present(rank_floor(M, 2)) > 0
     M[4, 5] = np.nan
     assert rank_floor(M, 2) is None
+    assert rank_floor(np.full((4, 5), 1e300), 2) is None
 
 
 def test_asking_does_not_wait():

@@ -21,11 +21,13 @@ from semf_core.runs.home import MB, Quota
 from semf_core.runs.uploads import add_upload
 from semf_core.runs.variant_strips import Strips, Variant
 from semf_core.service import Service
+from semf_core.service.presentations import Presentations, presentation_files
 from semf_core.snapshots.from_run import Story, from_run
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from semf_core.snapshots.store import SnapshotStore
 from semf_core.studies import Finished, Study, StudyStore
+from semf_core.studies.queue import StudyQueue
 from tests.helpers import present
 from tests.runs.common import tiny, wait_for_iterations, wait_for_state
 from tests.studies.common import slow
@@ -52,12 +54,18 @@ def sound(tmp_path_factory):
         meta = {"key": "k", "title": run_id, "created": 1.0, "state": "finished"}
         folder.meta.write_text(json.dumps(meta))
         folder.event_log.write_text('{"iteration": 0, "kind": "kick", "text": ""}\n' * 20)
+        folder.end.write_bytes(np.array([spec.limits.max_iter, 0.0, *folder.rows()[-1]]).tobytes())
+        folder.write_component_names(["one", "two"])
+        folder.set_pace(7)
     store = SnapshotStore(home)
     store.add(from_run(RunFolder(home / "runs" / OTHER), tiny().dataset.load(), Label(), Story(1.0)))
     store.close()
     study = StudyStore.create(slow(40), home)
     study.record([Finished(n, {"relative_error": 0.5}, 0.1, kept="") for n in range(30)])
+    StudyQueue(home / "studies").put("Q" * 22, "somebody")
     Strips(home, lambda: None).create(Variant(OTHER, "the other"))
+    Presentations(home, lambda: None).create("somebody")
+    Quota(home).shares.add("somebody", "runs", OTHER)
     (home / "demos").mkdir()
     (home / "demos" / "swimmer-groups.json").write_text(json.dumps({"run": RUN}))
     os.environ.pop("SEMF_HOME")
@@ -94,13 +102,19 @@ def look_at_everything(home, harmed=""):
             for look in (service.status, service.result, service.events, service.factors, service.dataset, service.keyframes):
                 tried(look, run_id)
             tried(feed.answer, service, run_id, feed.Ask())
+            tried(service.component_names, run_id), tried(service._folder(run_id).pace)
         tried(service.demo_run, "swimmer-groups")
+        service._store.quota.check_share(0, "somebody")
         for path in home.glob("strips/*.json"):
             tried(Strips(home, lambda: None).get, path.stem)
         for card in service.gallery.page([p.name.removesuffix(".semf") for p in home.glob("snapshots/files/*.semf")]).cards:
             tried(service.status, card.id)
         studies = [p.parent.name for p in home.glob("studies/*/study.json")]
         service.studies.best(studies)
+        service.studies._check_turn("somebody")
+        for path in presentation_files(home):
+            tried(Presentations(home, lambda: None).get, path.stem)
+        Presentations(home, lambda: None).create("another")
         for study in studies:
             tried(service.studies.progress, study), tried(service.studies.table, study)
     finally:

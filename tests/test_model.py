@@ -10,6 +10,7 @@ import semf_core
 from semf_core import InvalidInput
 from semf_core.factorization.scores import truth_scores
 from semf_core.model import ModelSpec, preset, preset_names
+from semf_core.studies import Study
 
 
 def test_every_file_is_listed():
@@ -93,3 +94,12 @@ def test_bad_specs_name_the_field(change, field):
     with pytest.raises(InvalidInput) as refusal:
         ModelSpec.from_json(json.dumps(GOOD | change))
     assert refusal.value.field == field
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 5000, '{"rank": ' + "1" * 5000 + "}", "[1, 2]"])
+def test_what_is_no_json_is_a_sentence(text):
+    """Python refuses numbers of thousands of digits and a depth without end in ways of its own."""
+    for cls, field in ((ModelSpec, "spec"), (Study, "study")):
+        with pytest.raises(InvalidInput) as refusal:
+            cls.from_json(text)
+        assert refusal.value.field == field and len(str(refusal.value)) < 200

@@ -190,7 +190,7 @@ export class Pictures {
       return;
     }
     const [count, top] = use;
-    const most = top.map(([sample, value, label]) => `${label ?? counted(sample)} (${value})`).join(", ");
+    const most = top.map(([sample, value, label]) => `${label ?? counted(sample)} (${value ?? "too large"})`).join(", ");
     place.textContent = `${this.name(column)}: used by ${count} of ${this.picture.sample_count} samples` + (most ? `, most by ${most}.` : ".");
     const rows = this.picture.use.length;
     const box = this.picture.coefficients.tiles.find(([k]) => k === column) ?? [column, 0, (100 * column) / rows, 100, 100 / rows];

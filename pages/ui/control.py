@@ -6,7 +6,6 @@ The control key comes in a header of its own, which a page of another origin can
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from pages.ui.messages import told
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput, parsed_json
 from semf_core.runs.edits import Edit
 from semf_core.service import Service, get_service
 from semf_core.solvers import ADMM
@@ -61,7 +60,7 @@ COMMANDS: dict[str, Callable[[Service, str, str, Values], None]] = {
 
 def obey(run_id: str, key: str, values: object) -> None:
     """Carry out one command; refusals are InvalidInput."""
-    if not isinstance(values, Mapping) or values.get("do") not in COMMANDS:
+    if not isinstance(values, Mapping) or values.get("do") not in list(COMMANDS):  # whatever stands there, hashable or not
         raise InvalidInput("command", f"must be one of {', '.join(COMMANDS)}")
     COMMANDS[values["do"]](get_service(), run_id, key, values)
 
@@ -74,8 +73,8 @@ async def body(request: Request) -> object:
         if len(text) > LARGEST:
             return None
     try:
-        return json.loads(text)
-    except ValueError:
+        return parsed_json("command", text)
+    except InvalidInput:
         return None
 
 

@@ -74,7 +74,7 @@ class Ask:
             return cls(
                 since=_whole(query.get("since", 0)),
                 stride=_whole(query.get("stride", 0)),
-                tail=float(query.get("tail", -1)),
+                tail=_finite(query.get("tail", -1)),
                 events=_whole(query.get("events", 0)),
                 at=_whole(query["at"]) if query.get("at") else None,
                 picture=query.get("picture", ""),
@@ -93,6 +93,14 @@ def _whole(text: Any) -> int:
     """A number from 0 on that a file can have as its position."""
     value = max(0, int(text))
     if value > LARGEST:
+        raise ValueError(text)
+    return value
+
+
+def _finite(text: Any) -> float:
+    """A number that JSON can hold, because it is sent back."""
+    value = float(text)
+    if not np.isfinite(value):
         raise ValueError(text)
     return value
 
@@ -127,9 +135,8 @@ def penalties(service: Any, run_id: str, status: Any) -> dict[str, Any]:
     """The newest α and β, and the rule that they follow."""
     rows = service.scalars(run_id, max(0, status.iterations - 1))
     rule = getattr(status.spec.solver, "penalty", "")
-    if not len(rows):
-        return {"rule": rule}
-    return {"rule": rule, "penalties": [float(f"{rows[-1][COLUMNS.index(name)]:.4g}") for name in ("alpha", "beta")]}
+    newest = [float(f"{rows[-1][COLUMNS.index(name)]:.4g}") for name in ("alpha", "beta")] if len(rows) else [np.inf]
+    return {"rule": rule, "penalties": newest} if np.isfinite(newest).all() else {"rule": rule}
 
 
 # -- curves ------------------------------------------------------------------------------------

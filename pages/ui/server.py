@@ -12,6 +12,7 @@ import gc
 import gzip
 import importlib
 import logging
+import math
 import pkgutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -92,7 +93,7 @@ def _answered(make: Callable[[Request], dict[str, Any]]) -> Callable[[Request], 
     def answer(request: Request) -> Response:
         headers = {"Cache-Control": "no-store"}
         try:
-            return _packed(request, JSONResponse(make(request), headers=headers))
+            return _packed(request, JSONResponse(finite(make(request)), headers=headers))
         except InvalidInput as refusal:
             return JSONResponse(told(refusal), 404, headers=headers)
         except Exception:
@@ -107,6 +108,15 @@ def _answered(make: Callable[[Request], dict[str, Any]]) -> Callable[[Request], 
             return JSONResponse({"message": "This browser asks for too much at once."}, 429, headers={"Retry-After": "2"})
 
     return endpoint
+
+
+def finite(value: Any) -> Any:
+    """The same JSON value, with null for what JSON has no number for: data of 10¹⁵⁰ are beyond what a picture holds."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    return [finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _packed(request: Request, answer: Response) -> Response:

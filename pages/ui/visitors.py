@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
@@ -35,14 +36,18 @@ YEAR_SECONDS = 365 * 86400
 MOST_NEW, RENEWAL_SECONDS = 100, 60.0
 """New visitors of one address: a whole course may arrive at once, later one a minute."""
 MOST_PLACES = 10_000
+_ASKING: ContextVar[str] = ContextVar("asking", default="")
+"""The visitor of the request that is answered now, by whichever thread; pages are drawn by threads that know no request."""
 _UNTIL_RESTART = secrets.token_bytes(32)
 
 
 def visitor(person: bool = True) -> str:
-    """The visitor whose page is drawn now; empty where there is no browser.
+    """The visitor whose page is drawn, or whose request is answered now; empty where there is no browser.
 
     A person who is logged in is the same visitor in every browser, unless the browser alone is asked for.
     """
+    if asking := _ASKING.get():
+        return asking
     if person and flag_from_env("SEMF_LOGIN") and st.user.is_logged_in:
         account = f"{st.user.get('iss')} {st.user.get('sub') or st.user.get('email')}"
         return f"{PERSON}{hashlib.sha256(signing_key() + account.encode()).hexdigest()[:20]}"
@@ -92,6 +97,7 @@ class Visitors:
                 message = message | {"headers": [*message["headers"], (b"set-cookie", self._cookie(scope))]}
             await send(message)
 
+        _ASKING.set(who if scope["type"] == "http" else "")
         asking = scope | {"headers": [*rest, (HEADER.encode(), who.encode())]}
         new = not known and scope["type"] == "http" and scope["path"].endswith(GREETING)
         await self.app(asking, receive, greeting if new else send)

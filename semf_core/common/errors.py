@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -91,3 +92,11 @@ class InvalidInput(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return InvalidInput.from_dict, (self.to_dict(),)
+
+
+def parsed_json(field: str, text: str | bytes) -> Any:
+    """The value of a JSON text from outside; one that is none, or too deep, or has numbers of thousands of digits is refused."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(field, f"is not valid JSON: {str(error).partition(';')[0]}") from None

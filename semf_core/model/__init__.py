@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from semf_core.common.errors import parsed_json
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import DATASETS, Dataset, DatasetSource
 from semf_core.factorization.api import SEED, checked_dtype
@@ -168,10 +169,7 @@ class ModelSpec:
 
     @classmethod
     def from_json(cls, text: str) -> ModelSpec:
-        try:
-            return cls.from_dict(json.loads(text))
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InvalidInput("spec", f"is not valid JSON: {error}") from None
+        return cls.from_dict(parsed_json("spec", text))
 
 
 @cache

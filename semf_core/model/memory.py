@@ -30,9 +30,21 @@ def run_bytes(spec: ModelSpec, dataset: Dataset) -> int:
     is_sparse = sparse.issparse(dataset.data)
     # A sparse one is there by rows, by columns, and as it was read.
     data = 4 * (dataset.data.nnz * (item + 4) + 4 * (m + n)) if is_sparse else item * m * n
-    made = GENERATED * 8 * sum(rows * columns for rows, columns in spec.dataset.arrays().values())
     working = spec.solver.workspace(dataset.shape, p, item, is_sparse)
-    return int(ALWAYS + max(made, data + working + projecting + item * RECORDED * p * (m + n)))
+    return int(ALWAYS + max(made_bytes(spec), data + working + projecting + item * RECORDED * p * (m + n)))
+
+
+def made_bytes(spec: ModelSpec) -> int:
+    """What generated data take while they are made; nothing where they are read."""
+    return GENERATED * 8 * sum(rows * columns for rows, columns in spec.dataset.arrays().values())
+
+
+def check_made_memory(spec: ModelSpec) -> None:
+    """Refuse data that no run may make here, before anybody tries."""
+    need, limit = (ALWAYS + made_bytes(spec)) / MB, server_limits().run_mb
+    if need > limit:
+        told = f"needs about {need:,.0f} MB of memory while it is made, and a run may take {limit:,.0f} MB here"
+        raise InvalidInput("dataset", told, "ask for a smaller matrix")
 
 
 def check_run_memory(spec: ModelSpec, dataset: Dataset) -> None:

@@ -31,7 +31,7 @@ def rank_floor(data: Any, rank: int) -> float | None:
     """√(Σ_{i>p} σ_i²), the smallest ‖M − UV‖ over all U with p columns, for a dense, mapped or sparse M.
 
     It is ‖M‖² − Σ_{i≤p} σ_i² under the root; where that is lost in rounding the bound given is 0, which
-    is still one. None with missing entries, and where it would take too long.
+    is still one. None with missing entries, where squares of the data overflow, and where it would take too long.
     """
     m, n = data.shape
     small = min(m, n)
@@ -42,7 +42,10 @@ def rank_floor(data: Any, rank: int) -> float | None:
     entries = data.nnz if sparse.issparse(data) else m * n
     with threadpool_limits(1, user_api="blas"):
         if small <= GRAM_SIDE and entries * small <= GRAM_COST:
-            values = np.maximum(scipy.linalg.eigvalsh(gram(data)), 0)  # rising
+            product = gram(data)
+            if not np.isfinite(product).all():
+                return None
+            values = np.maximum(scipy.linalg.eigvalsh(product), 0)  # rising
             total, rest = float(values.sum()), float(values[: small - rank].sum())
         elif sparse.issparse(data) and entries * rank <= LANCZOS_COST:
             leading = svds(data.astype(float), rank, return_singular_vectors=False, rng=0)

@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import threading
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -145,24 +146,30 @@ def locked(path: Path) -> Iterator[None]:
 def try_lock(path: Path) -> BinaryIO | None:
     """A file that holds the lock until it is closed or its process ends, or None if someone else has it."""
     file = open(path, "ab")  # noqa: SIM115 - the lock lives as long as the file stays open
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
+    while not _flock(file, fcntl.LOCK_EX):
+        if not _flock(file, fcntl.LOCK_SH):
+            file.close()
+            return None
+        time.sleep(0.001)  # nobody has it: somebody just looks whether it is taken
     return file
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process holds the lock; nothing is written."""
+    """Whether some process holds the lock; nothing is written, and any number may look at the same time."""
     try:
         with open(path, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+            return not _flock(file, fcntl.LOCK_SH)
     except FileNotFoundError:
         return False
-    return False
+
+
+def _flock(file: BinaryIO, kind: int) -> bool:
+    """Whether the lock could be had at once."""
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def remove_folder(folder: Path, trash: Path) -> None:

@@ -22,6 +22,8 @@ PATIENCE = 3.0
 READY_SECONDS = 15.0
 """The same for a run that is still being opened, perhaps by a worker that is only starting."""
 SHORT_SECONDS = 1.0
+DEMO_SECONDS = 60.0
+"""A demo that has shown no sign of life for this time goes on with another worker."""
 
 
 class Manager(Board):
@@ -251,6 +253,9 @@ class Manager(Board):
                     continue
                 if active.asked and active.silent:
                     self.end_silent(active)
+                elif worker.role == "demo" and active.silent and worker.quiet_seconds() > DEMO_SECONDS:
+                    self._kill(active)  # nobody has its key, and all others would wait behind it
+                    self._submit(active, {"budget": None}, demo=True)
                 elif worker.role == "errand" and now - worker.since > errand_seconds:
                     worker.role = "busy"
                 elif worker.role == "busy" and not active.asked and active.spent + now - worker.since > 60 * minutes:

@@ -19,6 +19,8 @@ from semf_core.solvers.history import CASE, COLUMNS, END, FULL, iteration_of, it
 Array = np.ndarray
 ROW_BYTES = 8 * len(COLUMNS)
 SECONDS = COLUMNS.index("seconds")
+MOST_ITERATIONS = 2**53
+"""Beyond, a float64 does not count on."""
 BLOCK_ROWS = 4096
 """Rows in memory while a long history is thinned out for a viewer."""
 
@@ -97,11 +99,13 @@ class RowFile:
             return 0
 
     def _end(self) -> Array | None:
+        """None where there is none, or where it is damaged: then the rows that stay tell what they can."""
         try:
-            found = np.frombuffer(self.end.read_bytes())
+            data = self.end.read_bytes()
         except FileNotFoundError:
             return None
-        return found if len(found) == END and np.isfinite(found[0]) else None
+        found = np.frombuffer(data) if len(data) == 8 * END else None
+        return found if found is not None and 0 <= found[0] <= MOST_ITERATIONS else None
 
     def _is_thinned(self, rows: int) -> bool:
         """Whether rows beyond the first FULL stand for several iterations; files of earlier versions have them all."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Callable
 
@@ -14,6 +13,7 @@ from semf_core.runs.edits import keeps_problem
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.outcome import remove_outcome, write_outcome
 from semf_core.runs.recorder import Recorder
+from semf_core.runs.worker_lock import take
 from semf_core.solvers import Event, Run
 
 LOOK_SECONDS = 0.02
@@ -23,10 +23,11 @@ LOOK_SECONDS = 0.02
 class Session:
     """A run with its folder. Only one worker at a time has a session on a folder."""
 
-    def __init__(self, folder: RunFolder, revision: int, fresh: bool) -> None:
+    def __init__(self, folder: RunFolder, revision: int, fresh: bool, wanted: Callable[[], object] = lambda: None) -> None:
+        """`wanted` raises if nobody wants the session any more; it is asked before anything is touched."""
         self.folder = folder
-        self._lock = open(folder.worker_lock, "ab")  # noqa: SIM115 - held until `close`
-        fcntl.flock(self._lock, fcntl.LOCK_EX)  # waits for a worker of an earlier server to write its last checkpoint
+        self._lock = take(folder.worker_lock, wanted)
+        wanted()  # an order of a server that has gone is void: another may have brought the run to its end since
         if fresh:
             _clear(folder, revision)
         _sweep(folder)

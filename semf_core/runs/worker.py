@@ -66,6 +66,12 @@ class Channel:
             self.report("beat")
         return self.pending()
 
+    def attend(self) -> None:
+        """A sign of life from time to time, and ServerGone as soon as it has, even if orders of it are still to be read."""
+        self.look()
+        if any(event & select.POLLHUP for _, event in self._poll.poll(0)):
+            raise ServerGone
+
     def next(self) -> Order:
         """The next order, waiting for it."""
         while not self._orders:
@@ -100,8 +106,8 @@ class Worker:
 
     def serve(self) -> None:
         """Until the server goes."""
-        self.channel.report("ready")
         try:
+            self.channel.report("ready")
             while True:
                 if self.session is not None and self.session.iterating:
                     self._iterate(self.session)
@@ -150,7 +156,7 @@ class Worker:
     def _open(self, order: Order) -> None:
         self._forget()
         self.run_id, self.folder = order["run"], RunFolder(Path(order["folder"]))
-        self.session = Session(self.folder, order["revision"], order["fresh"])
+        self.session = Session(self.folder, order["revision"], order["fresh"], self.channel.attend)
 
     def _edit(self, session: Session, edit: dict[str, Any]) -> None:
         try:

@@ -20,7 +20,7 @@ from semf_core.common.server_limits import check_effort, server_limits
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.datasets.axes import clean
 from semf_core.model import ModelSpec, preset
-from semf_core.model.memory import check_run_memory
+from semf_core.model.memory import check_made_memory, check_run_memory
 from semf_core.model.variants import words_of_difference
 from semf_core.runs.datasets import check_visitors_source
 from semf_core.runs.edits import Edit
@@ -212,6 +212,7 @@ class Service(Queries):
         self._check_source(spec.dataset)
         if not self._local_files:
             check_effort(spec.limits.max_iter, spec.limits.restarts, spec.limits.polish)
+        check_made_memory(spec)
         dataset = self.datasets.dataset(spec.dataset)
         check_run_memory(spec, dataset)
         spec.solver.check(spec.problem(dataset))

@@ -111,6 +111,7 @@ class StudyQueue:
             return False
 
     def visitors(self) -> list[str]:
-        """The visitor of each study that runs or waits."""
-        with self._connection() as base:
+        """The visitor of each study that runs or waits; nobody where the file is damaged, which `put` sets aside."""
+        with suppress(DamagedFile), self._connection() as base:
             return [visitor for (visitor,) in base.execute("SELECT visitor FROM queue").fetchall()]
+        return []

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from semf_core.common.errors import parsed_json
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import DatasetSource
 from semf_core.studies.axes import Axis, axis_from_dict, changed, fitting, preset_form
@@ -275,10 +276,7 @@ class Study:
     def from_json(cls, text: str) -> Study:
         if len(text) > MOST_CHARACTERS:
             raise InvalidInput("study", f"has {len(text):,} characters; {MOST_CHARACTERS:,} is the most")
-        try:
-            return cls.from_dict(json.loads(text))
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InvalidInput("study", f"is not valid JSON: {error}") from None
+        return cls.from_dict(parsed_json("study", text))
 
 
 def content_id(content: object) -> str:

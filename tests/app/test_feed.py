@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import dataclasses
 import json
 
 import numpy as np
 import pytest
+from starlette.requests import Request
 
-from pages.ui import control, feed
+from pages.ui import control, feed, server
 from pages.ui.messages import state_words
 from semf_core.common.parameters import InvalidInput
+from semf_core.datasets import Dataset
 from semf_core.model import preset
 from semf_core.runs.bounds import rank_floor
 from semf_core.runs.caches import cached_bytes
 from semf_core.runs.folder import RunFolder
+from semf_core.solvers import Limits
 from semf_core.solvers.base import SOLVERS, Case
 from tests.app.runs import ENDLESS, step, wait_for
 from tests.helpers import noted
@@ -36,11 +40,22 @@ def test_commands_over_http_need_the_key(service):
     control.obey(handle.id, handle.key, {"do": "step", "steps": 3})
     wait_for(service, handle.id, "paused")
     assert service.status(handle.id).iterations in (before, before + 3)
-    for key, values in (("A" * 22, {"do": "play"}), (handle.key, {"do": "fly"}), (handle.key, None), (handle.key, ["play"])):
+    wrong = (None, ["play"], {"do": "fly"}, {"do": []}, {"do": {}}, {"do": "step", "steps": []}, {"do": "pace", "rate": "x"})
+    for key, values in (("A" * 22, {"do": "play"}), *((handle.key, values) for values in wrong)):
         with pytest.raises(InvalidInput):
             control.obey(handle.id, key, values)
     control.obey(handle.id, handle.key, {"do": "restart", "paused": True})
     assert wait_for(service, handle.id, "paused").iterations == 0
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 4000, "\udc80", '{"do": "play"}' + " " * 4096])
+def test_a_command_that_cannot_be_read_is_none(text):
+    parts = [text.encode(errors="surrogateescape")]
+
+    async def receive():
+        return {"type": "http.request", "body": parts.pop(), "more_body": bool(parts)}
+
+    assert asyncio.run(control.body(Request({"type": "http", "method": "POST", "headers": []}, receive))) is None
 
 
 def test_only_penalties_that_there_are_can_be_held(service):
@@ -151,10 +166,22 @@ def test_long_histories_are_thinned_to_a_few_hundred_points(count, tmp_path):
     assert more["reset"] or (more["count"] == 1 + (count % stride + stride) // stride - 1 and more["from"] == reply["since"])
 
 
-@pytest.mark.parametrize("query", [{"since": "x"}, {"at": "1e9"}, {"samples": "1,b"}, {"tail": "soon"}])
+@pytest.mark.parametrize(
+    "query", [{"since": "x"}, {"at": "1e9"}, {"samples": "1,b"}, *({"tail": t} for t in ("soon", "nan", "inf"))]
+)
 def test_an_address_that_cannot_be_read_is_refused(query):
     with pytest.raises(InvalidInput):
         feed.Ask.from_query(query)
+
+
+@pytest.mark.parametrize("size", [1e150, 1e300])
+def test_data_beyond_what_a_picture_holds_are_answered_all_the_same(service, size):
+    M = size * np.random.default_rng(0).random((8, 30))
+    handle = service.start(dataclasses.replace(ENDLESS, rank=3, limits=Limits(max_iter=20)), dataset=Dataset(M))
+    wait_for(service, handle.id, "finished")
+    service.floor(handle.id, wait=60)
+    reply = feed.answer(service, handle.id, feed.Ask())
+    assert json.loads(json.dumps(server.finite(reply), allow_nan=False))["since"] > 0
 
 
 def test_a_swimmer_refresh_is_small(service):

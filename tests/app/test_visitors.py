@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
 
 from pages.ui import visitors
 from pages.ui.visitors import COOKIE, GREETING, HEADER, MOST_NEW, Visitors, place_of
@@ -41,6 +42,19 @@ def test_a_visitor_is_known_again_after_a_restart_too(asking, tmp_path):
 @pytest.mark.parametrize("forged", ["A" * 22 + "." + "0" * 32, "A" * 22, "x", "A" * 22 + ".", ".", "é" * 22 + ".a"])
 def test_a_cookie_that_the_server_has_not_signed_counts_for_nothing(asking, forged):
     assert asking(cookie=forged)[0] == asking()[0]
+
+
+def test_whoever_answers_a_request_knows_whose_it_is(tmp_path, monkeypatch):
+    """Files are read in turn between visitors, and the live view has some read too."""
+    monkeypatch.setenv("SEMF_HOME", str(tmp_path))
+    seen = []
+
+    async def app(scope, receive, send):
+        seen.append((await to_thread.run_sync(visitors.visitor), visitors.requester(scope)))
+        await plain()(scope, receive, send)
+
+    ask(Visitors(app), "/studio/live/x")
+    assert seen[0][0] == seen[0][1] != "" and visitors.visitor() == ""
 
 
 def test_nobody_tells_the_server_who_he_is(asking):

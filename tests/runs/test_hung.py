@@ -95,6 +95,22 @@ def test_a_pause_that_was_asked_for_before_is_done_when_the_worker_is_known_to_h
     wait_for_state(service, handle.id, "paused")
 
 
+def test_a_demo_goes_on_with_another_worker(make_service, monkeypatch):
+    """Nobody could pause it, and lessons wait behind it."""
+    monkeypatch.setattr(manager_module, "DEMO_SECONDS", 4.0)
+    monkeypatch.setattr("semf_core.service.preset", lambda name: tiny())
+    service = make_service()
+    demo = service.demo_run("demo")
+    wait_for_iterations(service, demo, 500)
+    wait_for(service._find(demo)[0].checkpoint.exists)
+    hung, kept = worker_of(service, demo), service.status(demo).iterations
+    os.kill(hung.pid, signal.SIGSTOP)
+    wait_for(lambda: hung not in service._manager._worker_pool.workers)
+    wait_for_iterations(service, demo, kept + 50)
+    rows = service.scalars(demo)[:1000]
+    assert_same_numbers(rows, in_process(tiny(), len(rows)))
+
+
 def test_a_worker_that_goes_on_is_forgiven(make_service):
     service = make_service()
     handle = service.start(tiny())

@@ -24,6 +24,13 @@ def test_a_model_that_needs_more_is_refused_before_it_starts(tight):
     assert not list((tight.home / "runs").iterdir())
 
 
+def test_data_that_no_run_may_make_are_refused_before_they_are_made(tight, monkeypatch):
+    monkeypatch.setattr(tight.datasets, "dataset", lambda source: pytest.fail("it was made"))
+    data = {"name": "sparse_codes", "rows": 1000, "atoms": 1500, "samples": 1000, "nonzeros": 3}
+    with pytest.raises(InvalidInput, match="while it is made, and a run may take 80 MB"):
+        tight.start(tiny(50, dataset=data))
+
+
 def test_a_run_that_needs_more_than_was_thought_ends_in_words(tight, monkeypatch):
     monkeypatch.setattr(service_module, "check_run_memory", lambda spec, dataset: None)
     run = tight.start(tiny(50, rank=600), dataset=LARGE)
