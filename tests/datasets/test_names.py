@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, FileSource, Reading, load_bytes
-from semf_core.datasets.axes import clean, component_names, moment, moments, titled
+from semf_core.datasets.axes import clean, clock_times, component_names, moment, moments, titled
 from semf_core.datasets.loaders import find_files
 from semf_core.exports import EXPORTS
 from semf_core.model import ModelSpec
@@ -223,7 +223,8 @@ HEADINGS = st.tuples(st.sampled_from(["", "band", "m/z", "time", "foo bar"]), st
 @st.composite
 def an_axis(draw, count: int) -> Axis:
     """Names, places in any order, or dates."""
-    kind, (title, unit) = draw(st.sampled_from(["names", "places", "dates", "days as names"])), draw(HEADINGS)
+    kinds = ["names", "places", "dates", "days as names", "hours", "hours as names"]
+    kind, (title, unit) = draw(st.sampled_from(kinds)), draw(HEADINGS)
     if kind == "names":
         return Axis(
             title, unit if title else "", tuple(draw(st.lists(st.sampled_from(TRICKY) | LETTERS, min_size=count, max_size=count)))
@@ -231,6 +232,15 @@ def an_axis(draw, count: int) -> Axis:
     numbers = draw(st.lists(st.integers(-(10**6), 10**6), min_size=count, max_size=count, unique=True))
     if kind == "places":
         return Axis(title, unit if title else "", values=np.array(numbers) / 8)
+    if kind.startswith("hours"):
+        minutes = sorted(number % 1440 for number in numbers)
+        clock = tuple(f"{m // 60}:{m % 60:02}" for m in minutes)
+        hours = clock_times(clock) if kind == "hours" else None
+        return (
+            Axis(title, unit if title else "", clock)
+            if hours is None
+            else Axis(title or "time", unit if title and unit else "h", clock, hours)
+        )
     days = tuple(moment(86400.0 * number / 100 // 60 * 60) for number in numbers)
     return Axis(title, "", days) if kind == "days as names" else Axis(title, "", days, moments(days), calendar=True)
 
