@@ -25,6 +25,7 @@ from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from semf_core.snapshots.to_run_folder import to_run_folder
 from tests.exports.readers import read_zip
+from tests.helpers import present
 
 AUTO = Reading(orientation="auto")
 
@@ -294,3 +295,11 @@ def test_a_file_source_repeats_its_reading(tmp_path: Path):
     assert source.prepare == "log1p crop:first=1.0,last=2.0"
     assert source.load().axes.rows.names == ("A", "B")
     assert io.StringIO(str(source.to_dict())).read().count("prepare") == 1
+
+
+def test_classes_of_samples_come_back_from_anndata(exported):
+    folder, data = exported
+    classes = ["B", "T", "B", ""]
+    made = EXPORTS["h5ad"].make(folder, replace(data, labels=np.array(classes)))
+    again = load_bytes("a.h5ad", made)
+    assert present(again.labels).tolist() == classes and again.axes == data.axes
