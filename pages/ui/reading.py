@@ -13,19 +13,23 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Reading
 from semf_core.datasets.images import is_image
 from semf_core.datasets.reading import LARGEST, STACKS
+from semf_core.datasets.text_encoding import ENCODINGS
 from semf_core.runs.uploads import Upload
 from semf_core.service import get_service
 
 TOLD = "semf_data_told"
 """What reading the files has told, and of which files."""
+TOLD_GAP = "semf_data_gap"
+"""The number that was judged to stand for a missing entry, which stays to be chosen once that was denied."""
 KEY = "data.reading."
-CHOICES = ("orientation", "member", "header", "index", "stack", "colour")
+CHOICES = ("orientation", "member", "header", "index", "stack", "encoding", "missing", "colour")
 SAMPLES = {"columns": "columns", "rows": "rows"}
 FIRST = {
     "names": "names of the rows",
     "axis": "the axis of the rows",
     "labels": "the class of each row",
     "data": "data like the others",
+    "long": "a place: one number a line",
 }
 FIRST_LINE = {"names": "names of the columns", "axis": "the axis of the columns", "data": "data like the others"}
 STACK_WORDS = {
@@ -89,6 +93,17 @@ def widgets(names: list[str], ids: tuple[str, ...]) -> None:
         params.keep(KEY + "stack", known["stack"])
         with next(cells):
             st.selectbox("The array holds", STACKS[1:], format_func=params.shown_as(STACK_WORDS), key=KEY + "stack")
+    if known.get("encoding", "auto") != "auto":
+        params.keep(KEY + "encoding", known["encoding"])
+        with next(cells):
+            st.selectbox("Its letters are", list(ENCODINGS), format_func=params.shown_as(ENCODINGS), key=KEY + "encoding")
+    if (gap := known.get("missing", "auto")) != "auto":
+        number = gap if gap != "none" else st.session_state[TOLD_GAP]
+        st.session_state[TOLD_GAP] = number
+        params.keep(KEY + "missing", gap)
+        with next(cells):
+            words = {number: "a missing entry", "none": "a number like the others"}
+            st.selectbox(f"{number} is", list(words), format_func=params.shown_as(words), key=KEY + "missing")
     if all(is_image(name) or name.lower().endswith(".zip") for name in names):
         params.keep(KEY + "colour", known.get("colour", "grey"))
         with next(cells):

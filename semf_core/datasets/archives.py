@@ -7,10 +7,12 @@ from typing import IO
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.reading import Limits, shown
+from semf_core.datasets.text_encoding import WESTERN, told_or_judged
 
 CENTRAL_HEADER = b"PK\x01\x02"
 ARCHIVE_ENDINGS = (".zip", ".npz", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".tar")
 CHUNK = 1 << 20
+UTF8_FLAG = 0x800
 
 
 def open_archive(name: str, stream: IO[bytes], limits: Limits) -> zipfile.ZipFile:
@@ -20,6 +22,8 @@ def open_archive(name: str, stream: IO[bytes], limits: Limits) -> zipfile.ZipFil
     limits.check_members(name, _count(stream, CENTRAL_HEADER))
     try:
         archive = zipfile.ZipFile(stream)
+        if (form := _names_encoding(archive)) is not None:
+            archive = zipfile.ZipFile(stream, metadata_encoding=form)
     except Exception:  # any failure of the parser on foreign bytes is the same refusal
         raise InvalidInput(name, "is not a readable ZIP archive", "pack it again") from None
     infos = archive.infolist()
@@ -31,6 +35,16 @@ def open_archive(name: str, stream: IO[bytes], limits: Limits) -> zipfile.ZipFil
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise InvalidInput(name, "is packed with an unusual method", "pack it again as an ordinary ZIP")
     return archive
+
+
+def _names_encoding(archive: zipfile.ZipFile) -> str | None:
+    """How names of members are encoded that are neither ASCII nor, as they would say, UTF-8: zipfile takes them for cp437."""
+    old = [info.filename for info in archive.infolist() if not info.flag_bits & UTF8_FLAG and not info.filename.isascii()]
+    names = "\n".join(old).encode("cp437")
+    if not old:
+        return None
+    form = told_or_judged(names, "auto")[1]
+    return {"auto": "utf-8", WESTERN: None}.get(form, form)
 
 
 def content_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

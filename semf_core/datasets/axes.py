@@ -222,6 +222,30 @@ def moments(texts: Sequence[str]) -> Array | None:
     return None
 
 
+_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:[.,]\d{1,6})?))?(?: ?([AaPp])\.?[Mm]\.?)?")
+
+
+def clock_times(texts: Sequence[str]) -> Array | None:
+    """Times of day (8:30, 08:30:15.5, 8:30 PM) as hours since midnight, if all the texts are such, written in one way.
+
+    They go on throughout, over one midnight at most; otherwise they are names.
+    """
+    found = [_CLOCK.fullmatch(text) for text in texts] if texts and all(4 <= len(text) <= 18 for text in texts) else [None]
+    ways = {one and (one[3] is None, one[4] is None) for one in found}
+    if len(ways) != 1 or None in ways:
+        return None
+    hours = np.array([int(one[1]) for one in found if one])
+    halves = np.array([one[4].lower() == "p" for one in found if one and one[4]])
+    if hours.max() > (12 if halves.size else 24):
+        return None
+    seconds = [60.0 * int(one[2]) + float((one[3] or "0").replace(",", ".")) for one in found if one]
+    times = (hours % 12 + 12 * halves if halves.size else hours) + np.array(seconds) / 3600
+    back = np.flatnonzero(np.diff(times) <= 0)
+    if len(back) == 1 and times[-1] < times[0]:
+        times[back[0] + 1 :] += 24
+    return times if len(times) > 2 and (np.diff(times) > 0).all() else None
+
+
 def titled(heading: str, **known: Any) -> Axis:
     """An axis whose title and unit stand in one heading, as in wavelength (nm) or wavelength [nm]."""
     found = _TITLE_AND_UNIT.fullmatch(heading.strip())

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.axes import Axes, Axis, moments, titled
 from semf_core.datasets.base import Array, Groups, as_groups, as_image_shape, as_labels, as_truth
-from semf_core.datasets.reading import EXTRAS
+from semf_core.datasets.reading import EXTRAS, FIELD, bare
 from semf_core.datasets.table_layout import in_order, is_axis_word
 
 NAMES = ("row_names", "column_names", "component_names", "row_axis", "column_axis", "row_title", "column_title")
 """What the exports call names and axes."""
 LABELS = ("labels", "label", "gnd")
 """What a vector with the class of each sample is called."""
+TRUTHS = ("gt", "groundtruth")
+"""How the names of maps end that give the class of each pixel of a picture in bands."""
 MOST = 2_000_000
 """Entries of a companion that is looked at as names or axis."""
 
@@ -26,15 +28,37 @@ def describes(name: str, kind: str, shape: Sequence[int]) -> bool:
     """Whether an array beside the matrix may describe it, by its name, its kind of values and its shape."""
     if name in EXTRAS:
         return kind in "fiubU"
+    if _is_truth(name) and len(shape) == 2:
+        return kind in "fiub" and 0 < math.prod(shape) <= MOST
     along = len(shape) == 1 or (len(shape) == 2 and min(shape) == 1)
     if not along or not 0 < math.prod(shape) <= MOST:
         return False
     return kind == "U" or (kind in "fiu" and (name in NAMES or is_axis_word(name)))
 
 
+def _is_truth(name: str) -> bool:
+    return name.lower().replace("_", "").endswith(TRUTHS)
+
+
+def classes_of_pixels(found: Mapping[str, Array], map_shape: tuple[int, int]) -> dict[str, Array]:
+    """The one map of classes that lies beside a picture of this height and width, as labels of its pixels."""
+    maps = [array for name, array in found.items() if _is_truth(name) and array.shape == map_shape]
+    return {"labels": maps[0]} if len(maps) == 1 and not any(name in LABELS for name in found) else {}
+
+
+Thing = TypeVar("Thing")
+
+
+def beside(chosen: str, members: Mapping[str, Thing]) -> dict[str, Thing]:
+    """What may describe the chosen member, under its name alone: the other fields of its struct, then what no struct holds."""
+    struct = chosen.rpartition(FIELD)[0]
+    own = {bare(key): item for key, item in members.items() if key != chosen and key.rpartition(FIELD)[0] == struct}
+    return {key: item for key, item in members.items() if key != chosen and FIELD not in key} | own
+
+
 def axes_of(found: Mapping[str, Array], shape: tuple[int, int], map_shape: tuple[int, int] | None = None) -> Axes:
     """Names and axes for the rows and columns of a matrix, each from the one companion that fits."""
-    vectors = {name: array.ravel() for name, array in found.items() if name not in EXTRAS}
+    vectors = {name: array.ravel() for name, array in found.items() if name not in EXTRAS and not _is_truth(name)}
     sides = []
     for own, count, other in (("row", shape[0], shape[1]), ("column", shape[1], shape[0])):
         names = _names(vectors, own, count, other)

@@ -16,16 +16,19 @@ from semf_core.common.extras import optional
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.axes import Axes, Axis, moments, titled
 from semf_core.datasets.base import Array
-from semf_core.datasets.companions import describes
-from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, is_readable, shown
+from semf_core.datasets.companions import beside, describes
+from semf_core.datasets.reading import FIELD, Limits, Raw, check_array, choose_member, is_readable, shown
 from semf_core.datasets.stacks import matrix_or_stack
 from semf_core.datasets.table_layout import is_axis_word
+from semf_core.datasets.table_names import axis_of
 
 HIDDEN = "#"
 """Names that begin so are MATLAB's own."""
 SPARSE = ("data", "indices", "indptr")
 CLASS_WORDS = ("celltype", "label", "annotation", "class", "cluster", "leiden", "louvain")
 """In the titles of columns that say what the observations of an AnnData file are, the most telling first."""
+DEEPEST = 8
+"""Structs within structs that are looked into."""
 MOST_CELLS, LONGEST_TEXT = 200_000, 10_000
 """Of cell arrays that are looked at as lists of words."""
 
@@ -85,28 +88,50 @@ def _sparse(
 def read_mat73(name: str, content: bytes, member: str | None, stack: str, limits: Limits) -> Raw:
     """The chosen matrix of a MAT file of version 7.3, which stores every array with its sides in reverse order."""
     with _opened(name, content) as file:
-        shapes = {key: shape for key in _keys(name, file, limits) if (shape := _mat_shape(file[key])) is not None}
-        matrices = {key: shape for key, shape in shapes.items() if not _is_text(file[key])}
+        items = _items(name, file, limits)
+        shapes = {key: shape for key, item in items.items() if (shape := _mat_shape(item)) is not None}
+        matrices = {key: shape for key, shape in shapes.items() if not _is_text(items[key])}
         chosen = choose_member(name, matrices, member)
-        place = f"{name}, {shown(chosen)}"
-        data = _mat_sparse(place, file[chosen], limits) if _is_sparse(file[chosen]) else _loaded(place, file[chosen], limits).T
+        place, item = f"{name}, {shown(chosen)}", items[chosen]
+        data = _mat_sparse(place, item, limits) if _is_sparse(item) else _loaded(place, item, limits).T
         found = {}
-        for key, shape in shapes.items():
-            words = _is_text(file[key])
-            kind = "U" if words else getattr(file[key], "dtype", np.dtype(object)).kind
-            if key != chosen and not _is_sparse(file[key]) and describes(key, kind, shape[:1] if words else shape):
-                values = _loaded(f"{name}, {shown(key)}", file[key], limits)
-                found[key] = _letters(values) if words else values.T
-        found |= _cells_of_texts(file, [key for key in _keys(name, file, limits) if key not in shapes])
+        for key, item in beside(chosen, items).items():
+            if (values := _companion(f"{name}, {shown(key)}", key, item, file, limits)) is not None:
+                found[key] = values
     raw = matrix_or_stack(data, found, stack, bands_last=True)
     listed = {key: shape for key, shape in matrices.items() if is_readable(shape) and min(shape) > 1}
     return replace(raw, members=listed, member=chosen)
 
 
-def _keys(name: str, file: Any, limits: Limits) -> list[str]:
-    limits.check_members(name, len(file))
-    kinds = {key: file.get(key, getlink=True) for key in file if not key.startswith(HIDDEN)}
-    return [key for key, link in kinds.items() if type(link).__name__ == "HardLink"]
+def _items(name: str, file: Any, limits: Limits) -> dict[str, Any]:
+    """What the file holds, the fields of a struct as struct.field; links to elsewhere are not followed."""
+    found: dict[str, Any] = {}
+    waiting = [("", file, DEEPEST)]
+    while waiting:
+        before, group, depth = waiting.pop(0)
+        limits.check_members(name, len(found) + len(group))
+        for key in group:
+            if key.startswith(HIDDEN) or type(group.get(key, getlink=True)).__name__ != "HardLink":
+                continue
+            item = group[key]
+            if _is_array(item) or _is_sparse(item):
+                found[before + key] = item
+            elif depth:
+                waiting.append((f"{before}{key}{FIELD}", item, depth - 1))
+    return found
+
+
+def _companion(place: str, key: str, item: Any, file: Any, limits: Limits) -> Array | None:
+    """The numbers or the words of an array that may describe the matrix under this name; None for others."""
+    shape = _mat_shape(item)
+    if shape is None:
+        return _cell_texts(item, file, limits) if _is_array(item) and describes(key, "U", item.shape) else None
+    words = _is_text(item)
+    kind = "U" if words else getattr(item, "dtype", np.dtype(object)).kind
+    if _is_sparse(item) or not describes(key, kind, shape[:1] if words else shape):
+        return None
+    values = _loaded(place, item, limits)
+    return _letters(values) if words else values.T
 
 
 def _is_sparse(item: Any) -> bool:
@@ -134,17 +159,17 @@ def _mat_sparse(place: str, group: Any, limits: Limits) -> Any:
     return _sparse(place, group, (shape[0], shape[1]), False, limits, ("data", "ir", "jc"))
 
 
-def _cells_of_texts(file: Any, keys: list[str]) -> dict[str, Array]:
-    """Cell arrays of texts, which is how MATLAB keeps lists of words: references to what they hold."""
-    found = {}
-    for key in keys:
-        item = file.get(key)
-        if not _is_array(item) or item.dtype.kind != "O" or not describes(key, "U", item.shape) or item.size > MOST_CELLS:
-            continue
-        cells = [file[reference] for reference in item[()].ravel()]
-        if all(_is_text(cell) and cell.size <= LONGEST_TEXT for cell in cells):
-            found[key] = np.array(["" if cell.ndim != 2 or cell.shape[1] != 1 else _letters(cell[()])[0] for cell in cells])
-    return found
+def _cell_texts(item: Any, file: Any, limits: Limits) -> Array | None:
+    """A cell array of texts, which is how MATLAB keeps lists of words: references to what it holds. Others write strings."""
+    if not (item.dtype.metadata or {}).get("ref"):
+        texts = _texts(item, limits)
+        return None if texts is None else np.array(texts)
+    if item.size > MOST_CELLS:
+        return None
+    cells = [file[reference] for reference in item[()].ravel()]
+    if not all(_is_text(cell) and cell.size <= LONGEST_TEXT for cell in cells):
+        return None
+    return np.array(["" if cell.ndim != 2 or cell.shape[1] != 1 else _letters(cell[()])[0] for cell in cells])
 
 
 def _letters(values: Array) -> Array:
@@ -171,7 +196,9 @@ def read_h5ad(name: str, content: bytes, member: str | None, limits: Limits) -> 
             data: Any = _loaded(place, item, limits)
         else:
             data = _sparse(place, item, members[chosen][:2], _encoding(item) == "csr_matrix", limits)  # type: ignore[arg-type]
-        obs, var = (_frame_axis(file.get(side), limits) for side in ("obs", "var"))
+        own = "uns/semf" in file  # names in our own files are names, whatever they look like
+        sides = ("obs", "raw/var" if chosen.startswith("raw/") else "var")
+        obs, var = (_frame_axis(file.get(side), limits, own) for side in sides)
         title, labels = _classes(file.get("obs"), data.shape[0], limits) if not chosen.startswith("varm/") else ("", None)
         components = _texts(file["uns/semf/components"], limits) if "uns/semf/components" in file else None
     if data.ndim != 2:
@@ -238,7 +265,7 @@ SLASH = "∕"
 """Stands for / in the titles of our own files: HDF5 would take that for a path."""
 
 
-def _frame_axis(group: Any, limits: Limits) -> Axis:
+def _frame_axis(group: Any, limits: Limits, own: bool) -> Axis:
     """The names of observations or variables, or the axis that they stand on."""
     if group is None or _is_array(group):
         return Axis()
@@ -254,6 +281,8 @@ def _frame_axis(group: Any, limits: Limits) -> Axis:
         values = np.asarray(item[()], dtype=float)
         if len(values) == len(names) and np.isfinite(values).all() and (axis := _named_axis(column, names, values)) is not None:
             return axis
+    if not own and is_axis_word(key) and (axis := axis_of(names, key)).values is not None:
+        return axis
     plain = key == "_index" and names == [str(i + 1) for i in range(len(names))]
     return Axis() if plain else titled("" if key in ("_index", "name") else key.replace(SLASH, "/"), names=tuple(names))
 

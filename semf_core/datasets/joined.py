@@ -14,7 +14,7 @@ from semf_core.datasets.images import natural_key
 from semf_core.datasets.reading import Limits, Raw, Reading, shown
 from semf_core.datasets.tables import read_table
 
-ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".asc")
+ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".asc", ".data")
 
 
 def is_table(filename: str) -> bool:
@@ -27,7 +27,7 @@ def join_tables(name: str, files: Sequence[tuple[str, bytes]], reading: Reading,
     ordered = sorted(files, key=lambda item: natural_key(item[0]))
     raws: list[Raw] = []
     for file, content in ordered:
-        raw = read_table(shown(file), content, limits, reading.header, reading.index)
+        raw = read_table(shown(file), content, limits, reading.header, reading.index, reading.encoding)
         raws.append(raw)
         first = raws[0]
         if not raw.axes.rows or raw.axes.rows != first.axes.rows:

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from scipy import sparse
 
@@ -15,8 +16,10 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import matrix_market
 from semf_core.datasets.archives import content_members, is_archive, open_archive, read_member
 from semf_core.datasets.arrays import map_npy, read_npy, read_npz
+from semf_core.datasets.bag_of_words import is_bag, read_bag
 from semf_core.datasets.base import Dataset, real_matrix, sparse_matrix
 from semf_core.datasets.companions import fitting
+from semf_core.datasets.gaps import without_gaps
 from semf_core.datasets.hdf5 import read_h5ad, read_mat73
 from semf_core.datasets.images import IMAGE_ENDINGS, NamedContent, is_image, read_image, stack_images
 from semf_core.datasets.joined import is_table, join_tables
@@ -26,13 +29,16 @@ from semf_core.datasets.preparation import prepared
 from semf_core.datasets.reading import LARGEST, Found, Limits, Raw, Reading, listed, shown
 from semf_core.datasets.scaling import divided, scales
 from semf_core.datasets.sound import read_wav
+from semf_core.datasets.sparse_text import is_matrix_or_list, is_sparse_text, read_sparse_text
 from semf_core.datasets.stacks import matrix_or_stack
 from semf_core.datasets.tables import read_table
 
 DEFAULT_READING = Reading()
 DEFAULT_LIMITS = Limits()
 HDF5 = b"\x89HDF\r\n\x1a\n"
-KINDS = dict.fromkeys((".csv", ".tsv", ".txt", ".gct", ".tab", ".dat", ".asc"), "table") | dict.fromkeys(IMAGE_ENDINGS, "picture")
+KINDS = dict.fromkeys((".csv", ".tsv", ".txt", ".gct", ".tab", ".dat", ".asc", ".data"), "table") | dict.fromkeys(
+    IMAGE_ENDINGS, "picture"
+)
 KINDS |= {".npy": "NPY", ".npz": "NPZ", ".mat": "MAT", ".zip": "ZIP", ".h5ad": "AnnData", ".parquet": "Parquet"}
 KINDS |= {".wav": "WAV", ".mtx": "Matrix Market"}
 SIGNATURES = (
@@ -142,8 +148,8 @@ def find_files(files: Sequence[tuple[str, bytes]], reading: Reading = DEFAULT_RE
     if len(unpacked) == 1:
         name, content = unpacked[0]
         return _found(name, _READERS[_kind(name, content[:16])](name, content, reading, limits), reading, limits)
-    if any(name.lower().endswith(matrix_market.ENDING) for name, _ in unpacked):
-        return _found(f"{len(files)} files", _read_market("files", unpacked, limits), reading, limits)
+    if any(is_sparse_text(name, content) for name, content in unpacked):
+        return _found(f"{len(files)} files", read_sparse_text("files", unpacked, limits), reading, limits)
     if all(is_table(name) for name, _ in unpacked):
         return _found(f"{len(files)} tables", join_tables("files", unpacked, reading, limits), reading, limits)
     for name, _ in files:
@@ -244,22 +250,23 @@ def _read_archive(name: str, content: bytes, reading: Reading, limits: Limits) -
     with open_archive(name, io.BytesIO(content), limits) as archive:
         members = {info.filename: info for info in content_members(archive)}
         if any(f.lower().removesuffix(".gz").endswith(matrix_market.ENDING) for f in members):
-            files = [_unzipped(f, read_member(name, archive, info), limits) for f, info in members.items() if _in_market(f)]
-            return _read_market(name, files, limits)
+            packed = [(f, info) for f, info in members.items() if is_matrix_or_list(f)]
+            files = [_unzipped(f, read_member(name, archive, info), limits) for f, info in packed]
+            return read_sparse_text(name, files, limits)
         for filename in members:
             if is_archive(filename):
                 raise InvalidInput(name, f"holds another archive ({shown(filename)})", "unpack that first")
         tables = {f: info for f, info in members.items() if KINDS.get(Path(f).suffix.lower()) not in (None, "picture", "ZIP")}
-        if (any(is_image(f) for f in members) and reading.member is None) or not tables:
-            pictures: list[NamedContent] = [
-                (f, lambda info=info: read_member(name, archive, info))  # type: ignore[misc]
-                for f, info in members.items()
-                if is_image(f)
-            ]
+        images = [(f, info) for f, info in members.items() if is_image(f)]
+        if not tables or (images and reading.member is None) or (len(images) > len(tables) and reading.member == LARGEST):
+            pictures: list[NamedContent] = [(f, lambda info=info: read_member(name, archive, info)) for f, info in images]  # type: ignore[misc]
             return stack_images(name, pictures, reading.colour, limits)
         if not reading.member and len(tables) > 1 and all(is_table(f) for f in tables):
+            files = [(f, read_member(name, archive, info)) for f, info in tables.items()]
+            if any(is_sparse_text(*file) for file in files):
+                return read_sparse_text(name, files, limits)
             with contextlib.suppress(InvalidInput):  # they are no samples of one matrix
-                return join_tables(name, [(f, read_member(name, archive, info)) for f, info in tables.items()], reading, limits)
+                return join_tables(name, files, reading, limits)
         if reading.member is None and len(tables) > 1:
             raise InvalidInput(name, "holds several tables", f"name one of {listed(tables)} as its member")
         chosen = reading.member or next(iter(tables))
@@ -272,45 +279,26 @@ def _read_archive(name: str, content: bytes, reading: Reading, limits: Limits) -
     return replace(raw, members=dict.fromkeys(tables, ()), member=chosen)
 
 
-def _in_market(filename: str) -> bool:
-    return filename.lower().removesuffix(".gz").endswith((matrix_market.ENDING, *matrix_market.NAME_ENDINGS))
-
-
-def _read_market(name: str, files: Sequence[tuple[str, bytes]], limits: Limits) -> Raw:
-    matrices = [(f, content) for f, content in files if f.lower().endswith(matrix_market.ENDING)]
-    others = [(f, content) for f, content in files if not f.lower().endswith(matrix_market.ENDING)]
-    if len(matrices) != 1:
-        raise InvalidInput(name, "holds several Matrix Market files", "choose one of them and its lists of names")
-    for f, _ in others:
-        if not f.lower().endswith(matrix_market.NAME_ENDINGS):
-            raise InvalidInput(shown(f), "is no list of names for the matrix", "choose files with one name a line (.tsv, .txt)")
-    return matrix_market.read_mtx(shown(matrices[0][0]), matrices[0][1], others, limits)
-
-
 def _read_folder(name: str, folder: Path, reading: Reading, limits: Limits) -> Found:
-    """A folder as 10x Genomics writes it, or one of pictures."""
+    """A folder of counts with lists of names, as 10x Genomics and text tools write them, of tables, or of pictures."""
     pictures: list[NamedContent] = []
-    market: list[Path] = []
-    tables: list[Path] = []
+    texts: list[Path] = []
     total = 0
     for count, path in enumerate(folder.rglob("*"), 1):
         limits.check_members(name, count)
         if path.name.startswith(".") or not path.is_file():
             continue
-        if is_image(path.name) or _in_market(path.name) or is_table(path.name):
+        if is_image(path.name) or is_matrix_or_list(path.name) or is_table(path.name):
             total += path.stat().st_size
             limits.check_bytes(name, total, unpacked=True)
         if is_image(path.name):
             pictures.append((path.relative_to(folder).as_posix(), path.read_bytes))
-        elif _in_market(path.name):
-            market.append(path)
-        if is_table(path.name):
-            tables.append(path)
-    if any(matrix_market.ENDING in path.name.lower() for path in market):
-        files = [_unzipped(path.name, path.read_bytes(), limits) for path in market]
-        return _found(name, _read_market(name, files, limits), reading, limits)
-    if tables and not pictures:
-        files = [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in tables]
+        elif is_matrix_or_list(path.name) or is_table(path.name):
+            texts.append(path)
+    if texts and (not pictures or any(matrix_market.ENDING in path.name.lower() for path in texts)):
+        files = [_unzipped(path.relative_to(folder).as_posix(), path.read_bytes(), limits) for path in texts]
+        if any(is_sparse_text(*file) for file in files):
+            return _found(name, read_sparse_text(name, files, limits), reading, limits)
         return _found(name, join_tables(name, files, reading, limits), reading, limits)
     return _found(name, stack_images(name, pictures, reading.colour, limits), reading, limits)
 
@@ -322,9 +310,15 @@ def _read_mat(name: str, content: bytes, reading: Reading, limits: Limits) -> Ra
     return read_mat(name, content, reading.member, reading.stack, limits)
 
 
+def _read_table(name: str, content: bytes, reading: Reading, limits: Limits) -> Raw:
+    if reading.index in ("auto", "long") and reading.header == "auto" and is_bag(content):
+        return read_bag(name, content, (), limits)
+    return read_table(name, content, limits, reading.header, reading.index, reading.encoding)
+
+
 _Reader = Callable[[str, bytes, Reading, Limits], Raw]
 _READERS: dict[str, _Reader] = {
-    "table": lambda name, content, reading, limits: read_table(name, content, limits, reading.header, reading.index),
+    "table": _read_table,
     "NPY": lambda name, content, reading, limits: matrix_or_stack(read_npy(name, content, limits), {}, reading.stack),
     "NPZ": lambda name, content, reading, limits: read_npz(name, io.BytesIO(content), reading.member, reading.stack, limits),
     "MAT": _read_mat,
@@ -341,12 +335,14 @@ def _found(name: str, raw: Raw, reading: Reading, limits: Limits) -> Found:
     """Orient, scale and prepare what was read, and keep of its companions those that fit."""
     try:
         orientation = raw.guess if reading.orientation == "auto" else reading.orientation
-        judged = {key: getattr(raw, key) for key in ("stack", "index", "header") if getattr(raw, key) != "auto"}
+        judged = {key: getattr(raw, key) for key in ("stack", "index", "header", "encoding") if getattr(raw, key) != "auto"}
+        data = sparse_matrix(raw.data) if sparse.issparse(raw.data) else real_matrix("data", raw.data)
+        data, judged["missing"], said = without_gaps(data, reading.missing, raw.data)
         known = replace(reading, orientation="columns" if raw.samples_fixed else orientation, member=raw.member, **judged)
-        dataset = prepared(_build(name, raw, known, limits), reading.prepare)
+        dataset = prepared(_build(name, data, raw, known, limits), reading.prepare)
         several = reading.member == LARGEST and len(raw.members) > 1
         first = f"The file holds {len(raw.members)} arrays or tables; {shown(raw.member or '')} was taken."
-        remarks = ((first,) if several else ()) + raw.remarks
+        remarks = ((first,) if several else ()) + raw.remarks + said
         return Found(dataset, known, raw.members, raw.question, remarks, not raw.samples_fixed)
     except InvalidInput as error:
         if error.field in (name, "prepare"):
@@ -356,8 +352,7 @@ def _found(name: str, raw: Raw, reading: Reading, limits: Limits) -> Found:
         raise InvalidInput(name, f"its {error.field} {error.problem}", error.remedy, whole=True) from None
 
 
-def _build(name: str, raw: Raw, reading: Reading, limits: Limits) -> Dataset:
-    data = sparse_matrix(raw.data) if sparse.issparse(raw.data) else real_matrix("data", raw.data)
+def _build(name: str, data: Any, raw: Raw, reading: Reading, limits: Limits) -> Dataset:
     axes, labels = raw.axes, raw.labels
     if reading.orientation == "rows" and not raw.samples_fixed:
         data, axes, labels = data.T, axes.transposed, raw.row_labels

@@ -1,4 +1,4 @@
-"""MAT files of version 5 (MATLAB's -v6 and -v7): plain and sparse numeric matrices, nothing else.
+"""MAT files of version 5 (MATLAB's -v6 and -v7): plain and sparse numeric matrices, also as fields of structs.
 
 The format is read here because scipy's parser, written for trusted files, crashes the process on
 damaged ones, and an upload is not to be trusted. A file is a header and elements; an element is a
@@ -19,8 +19,8 @@ from scipy import sparse
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.base import Array
-from semf_core.datasets.companions import describes
-from semf_core.datasets.reading import Limits, Raw, check_array, choose_member, is_readable, shown
+from semf_core.datasets.companions import beside, describes
+from semf_core.datasets.reading import FIELD, Limits, Raw, check_array, choose_member, is_readable, shown
 from semf_core.datasets.stacks import matrix_or_stack
 
 HEADER_BYTES = 128
@@ -32,9 +32,11 @@ TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8",
 LETTERS = {1: "i1", 2: "u1", 4: "u2", 16: "u1", 17: "u2", 18: "u4"}
 """The same for letters: bytes, UTF-8, UTF-16 and UTF-32."""
 LETTERS_AS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
-CELL_CLASS, CHAR_CLASS, SPARSE_CLASS = 1, 4, 5
+CELL_CLASS, STRUCT_CLASS, CHAR_CLASS, SPARSE_CLASS = 1, 2, 4, 5
 NUMERIC_CLASSES = range(SPARSE_CLASS, 16)
 """mxSPARSE, mxDOUBLE, mxSINGLE and the eight integers; cells, structs, text, objects and functions are not."""
+DEEPEST = 8
+"""Structs within structs that are looked into."""
 OPAQUE_CLASS = 17
 COMPLEX_FLAG = 0x0800
 
@@ -59,10 +61,9 @@ def read_mat(name: str, content: bytes, member: str | None, stack: str, limits: 
     """The chosen matrix of a MAT file and what describes it."""
     order = _byte_order(name, content)
     try:
-        variables = list(_variables(name, content, order, limits))
+        variables = _fields(name, list(_variables(name, content, order, limits)), order, limits)
         numeric = {v.name: v for v in variables if v.array_class in NUMERIC_CLASSES}
         others = [v.name for v in variables if v.name not in numeric]
-        texts = {v.name: v for v in variables if v.array_class == CHAR_CLASS and len(v.shape) == 2}
         if others and (not numeric or member in others):
             asked = shown(member if member in others else others[0])
             raise InvalidInput(
@@ -70,15 +71,25 @@ def read_mat(name: str, content: bytes, member: str | None, stack: str, limits: 
             )
         chosen = choose_member(name, {key: v.shape for key, v in numeric.items()}, member)
         data = _matrix(name, numeric[chosen], order, limits)
-        plain = {k: v for k, v in numeric.items() if k != chosen and v.array_class != SPARSE_CLASS and not v.is_complex}
-        extras = {k: _values(name, v, order, limits) for k, v in plain.items() if describes(k, "f", v.shape)}
-        extras |= {k: _lines(name, v, order, limits) for k, v in texts.items() if describes(k, "U", v.shape[:1])}
-        cells = {v.name: v for v in variables if v.array_class == CELL_CLASS and describes(v.name, "U", v.shape)}
-        extras |= {k: found for k, v in cells.items() if (found := _cell_texts(name, v, order, limits)) is not None}
+        extras = {}
+        for key, v in beside(chosen, {v.name: v for v in variables}).items():
+            if (found := _companion(name, key, v, order, limits)) is not None:
+                extras[key] = found
     except _Damaged:
         raise InvalidInput(name, "is not a readable MAT file", "save it in MATLAB with -v7") from None
     listed = {k: v.shape for k, v in numeric.items() if is_readable(v.shape) and min(v.shape) > 1}
     return replace(matrix_or_stack(data, extras, stack, bands_last=True), members=listed, member=chosen)
+
+
+def _companion(name: str, key: str, variable: _Variable, order: str, limits: Limits) -> Array | None:
+    """The numbers or the words of a variable that may describe the matrix under this name; None for others."""
+    kind, shape = variable.array_class, variable.shape
+    if kind == CELL_CLASS:
+        return _cell_texts(name, variable, order, limits) if describes(key, "U", shape) else None
+    if kind == CHAR_CLASS:
+        return _lines(name, variable, order, limits) if len(shape) == 2 and describes(key, "U", shape[:1]) else None
+    plain = kind in NUMERIC_CLASSES and kind != SPARSE_CLASS and not variable.is_complex
+    return _values(name, variable, order, limits) if plain and describes(key, "f", shape) else None
 
 
 def _byte_order(name: str, content: bytes) -> str:
@@ -103,6 +114,51 @@ def _variables(name: str, content: bytes, order: str, limits: Limits) -> Iterato
                 yield _variable(head, 8, body, True, order)
         elif kind == MATRIX:
             yield _variable(bytes(body[:HEAD_BYTES]), 0, body, False, order)
+
+
+def _fields(name: str, variables: list[_Variable], order: str, limits: Limits) -> list[_Variable]:
+    """The same with the fields of every 1×1 struct in its place, each called struct.field."""
+    for _ in range(DEEPEST):
+        found: list[_Variable] = []
+        unpacked = 0
+        for variable in variables:
+            if variable.array_class != STRUCT_CLASS or math.prod(variable.shape) != 1:
+                found.append(variable)
+                continue
+            body = memoryview(_body(name, variable, limits))
+            unpacked += len(body) if variable.compressed else 0
+            limits.check_bytes(name, unpacked, unpacked=True)
+            found += _struct(variable, body, order)
+            limits.check_members(name, len(found))
+        if len(found) == len(variables) and all(a is b for a, b in zip(found, variables, strict=True)):
+            break
+        variables = found
+    return variables
+
+
+def _struct(variable: _Variable, body: memoryview, order: str) -> Iterator[_Variable]:
+    """The fields of a struct: after the length of a name and the names, a matrix for each."""
+    length, position = _element(body, variable.values_at, order)
+    letters, position = _element(body, position, order)
+    if length.size != 1 or length.dtype.kind not in "iu" or int(length[0]) < 1:
+        raise _Damaged
+    names = letters.tobytes()
+    for start in range(0, len(names), int(length[0])):
+        inner, position = _inner(body, position, order)
+        if len(inner):
+            field = names[start : start + int(length[0])].partition(b"\0")[0].decode("latin-1")
+            one = _variable(bytes(inner[:HEAD_BYTES]), 0, inner, False, order)
+            yield replace(one, name=f"{variable.name}{FIELD}{field}")
+
+
+def _inner(body: memoryview, position: int, order: str) -> tuple[memoryview, int]:
+    """The body of the matrix at `position` within a cell array or a struct, and the position after it."""
+    if position + 8 > len(body):
+        raise _Damaged
+    kind, size = struct.unpack_from(order + "II", body, position)
+    if kind != MATRIX:
+        raise _Damaged
+    return body[position + 8 : position + 8 + size], position + 8 + size
 
 
 def _variable(head: bytes, start: int, body: memoryview, compressed: bool, order: str) -> _Variable:
@@ -168,14 +224,8 @@ def _cell_texts(name: str, variable: _Variable, order: str, limits: Limits) -> A
     body = memoryview(_body(name, variable, limits))
     position, found = variable.values_at, []
     for _ in range(math.prod(variable.shape)):
-        if position + 8 > len(body):
-            raise _Damaged
-        kind, size = struct.unpack_from(order + "II", body, position)
-        inner = body[position + 8 : position + 8 + size]
-        position += 8 + size
-        if kind != MATRIX:
-            raise _Damaged
-        cell = _variable(bytes(inner[:HEAD_BYTES]), 0, inner, False, order) if size else None
+        inner, position = _inner(body, position, order)
+        cell = _variable(bytes(inner[:HEAD_BYTES]), 0, inner, False, order) if len(inner) else None
         if cell is None or 0 in cell.shape:
             found.append("")
         elif cell.array_class == CHAR_CLASS and cell.shape[0] == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from scipy.io import mminfo, mmread
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.reading import Limits, Raw, shown
-from semf_core.datasets.table_layout import decoded
+from semf_core.datasets.text_encoding import told_or_judged
 
 ENDING = ".mtx"
 NAME_ENDINGS = (".tsv", ".txt", ".csv")
@@ -27,19 +28,22 @@ MOST_SIDE = 50_000_000
 
 def read_mtx(name: str, content: bytes, lists: Sequence[tuple[str, bytes]], limits: Limits) -> Raw:
     """A matrix in coordinates; `lists` are files with one name a line, for its rows or its columns."""
-    matrix = _matrix(name, content, limits)
+    return with_names(_matrix(name, content, limits), lists, limits)
+
+
+def with_names(matrix: Any, lists: Sequence[tuple[str, bytes]], limits: Limits) -> Raw:
+    """The matrix with the names of the lists, each for the side that it fits."""
     rows = columns = Axis()
     turned = 0
     for file, text in sorted(lists):
-        words = file.rpartition("/")[2].lower()
-        names = _names(file, text, limits)
+        names = list_of_names(file, text, limits)
         for_rows, for_columns = len(names) == matrix.shape[0], len(names) == matrix.shape[1]
         if not (for_rows or for_columns):
             sides = f"{matrix.shape[0]:,} × {matrix.shape[1]:,}"
             raise InvalidInput(
                 shown(file), f"has {len(names):,} names, and the matrix is {sides}", "choose the list that belongs to it"
             )
-        side, title = _titled(words)
+        side, title = side_and_title(file)
         if for_rows and (not for_columns or side != "columns"):
             rows = Axis(title, names=tuple(names))
             turned += side == "columns"
@@ -54,8 +58,9 @@ def read_mtx(name: str, content: bytes, lists: Sequence[tuple[str, bytes]], limi
     return Raw(matrix, axes=Axes(rows, columns), guess="rows" if turned else "columns", question=question)
 
 
-def _titled(file: str) -> tuple[str, str]:
+def side_and_title(path: str) -> tuple[str, str]:
     """The side of the matrix that a list of this name is usually for, and the title of what it lists; blank if unknown."""
+    file = path.rpartition("/")[2].lower()
     for side, known in TITLES.items():
         for word, title in known.items():
             if word in file:
@@ -88,9 +93,10 @@ def _matrix(name: str, content: bytes, limits: Limits) -> Any:
     return sparse.csc_array(found) if sparse.issparse(found) else found
 
 
-def _names(file: str, text: bytes, limits: Limits) -> list[str]:
+def list_of_names(file: str, text: bytes, limits: Limits) -> list[str]:
     """One name a line; of several columns the second if it has names (10x: id, name, kind), otherwise the first."""
-    lines = [line for line in decoded(text.removeprefix(b"\xef\xbb\xbf")).splitlines() if line.strip()]
+    content, _ = told_or_judged(text.removeprefix(codecs.BOM_UTF8), "auto")
+    lines = [line for line in content.decode().splitlines() if line.strip()]
     limits.check_entries(file, len(lines), 1)
     cells = [line.split("\t") for line in lines]
     if cells and all(len(row) >= 2 for row in cells) and len({row[1] for row in cells}) > len(cells) // 2:

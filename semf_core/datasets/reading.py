@@ -12,13 +12,17 @@ import numpy as np
 from semf_core.common.parameters import InvalidInput, Parametrized, param
 from semf_core.datasets.axes import Axes
 from semf_core.datasets.base import MAX_ENTRIES, Array, Dataset, check_real, check_two_dimensional
+from semf_core.datasets.gaps import AUTO, spelled_gap
 from semf_core.datasets.preparation import spelled
+from semf_core.datasets.text_encoding import ENCODINGS
 
 EXTRAS = ("image_shape", "map_shape", "parts", "activations", "groups", "labels", "label", "gnd")
 """Members of an NPZ or MAT file that describe its matrix instead of being it."""
 STACKS = ("auto", "pictures-first", "pictures-last", "bands-first", "bands-last")
 """What a 3-D array is: pictures (n×h×w or h×w×n), or one picture in many bands (bands×h×w or h×w×bands)."""
 WHAT = ("auto", "names", "axis", "data")
+FIELD = "."
+"""Between a struct of a MAT file and its field, in the name of a member."""
 LARGEST = ""
 """The member that is asked for if any will do, as before somebody has seen what there is."""
 
@@ -67,13 +71,20 @@ class Reading(Parametrized):
     )
     header: str = param("choice", "auto", choices=WHAT, help="what the first line of a table is; auto: as it looks")
     index: str = param(
-        "choice", "auto", choices=(*WHAT, "labels"), help="what the first column of numbers in a table is; auto: as it looks"
+        "choice",
+        "auto",
+        choices=(*WHAT, "labels", "long"),
+        help="what the first column of numbers in a table is; auto: as it looks",
     )
     stack: str = param("choice", "auto", choices=STACKS, help="what a 3-D array holds; auto: as its sides suggest")
     colour: str = param("choice", "grey", choices=("grey", "channels"), help="channels: red, green and blue are kept apart")
     image_shape: Sequence[int] | None = param(
         "integers", None, low=1, optional=True, help="height and width of a sample that is a picture"
     )
+    encoding: str = param(
+        "choice", "auto", choices=("auto", *ENCODINGS), help="of the letters in a table that is not Unicode; auto: as they look"
+    )
+    missing: str = param("text", AUTO, help="the number that stands for a missing entry, such as -999; none: no number does")
     scaling: str = param(
         "choice",
         "none",
@@ -86,6 +97,7 @@ class Reading(Parametrized):
         super().__post_init__()
         if self.image_shape is not None and (isinstance(self.image_shape, int) or len(self.image_shape) != 2):
             raise InvalidInput("image_shape", "must be a pair (height, width)")
+        object.__setattr__(self, "missing", spelled_gap(self.missing))
         object.__setattr__(self, "prepare", spelled(self.prepare))
 
 
@@ -113,6 +125,8 @@ class Raw:
     """What the first column of numbers, or of dates, was taken for."""
     header: str = "auto"
     """What the first line was taken for, where it could be another."""
+    encoding: str = "auto"
+    """How the letters of a table were encoded, if not in Unicode."""
     guess: str = "columns"
     """The samples are probably the columns, or the rows."""
     question: str = ""
@@ -157,10 +171,11 @@ def choose_member(name: str, shapes: Mapping[str, Sequence[int]], wanted: str | 
         if wanted not in shapes:
             raise InvalidInput(name, f"has no member {shown(wanted)}", f"choose one of {listed(shapes)}")
         return wanted
-    matrices = [k for k, s in shapes.items() if is_readable(s) and min(s) > 1 and k not in EXTRAS]
+    matrices = [k for k, s in shapes.items() if is_readable(s) and min(s) > 1 and bare(k) not in EXTRAS]
     for usual in ("data", "M", "X"):
-        if usual in matrices:
-            return usual
+        called = [k for k in matrices if k == usual] or [k for k in matrices if bare(k) == usual]
+        if len(called) == 1:
+            return called[0]
     if len(matrices) == 1:
         return matrices[0]
     cubes = [k for k in matrices if len(shapes[k]) == 3]
@@ -177,6 +192,11 @@ def choose_member(name: str, shapes: Mapping[str, Sequence[int]], wanted: str | 
         return next(iter(shapes))
     found = f"only {listed(shapes)}" if shapes else "no array at all"
     raise InvalidInput(name, f"holds no matrix of numbers but {found}", "store a 2-D array called data")
+
+
+def bare(member: str) -> str:
+    """The name of a member without that of the struct that holds it."""
+    return member.rpartition(FIELD)[2]
 
 
 def listed(names: Iterable[str]) -> str:

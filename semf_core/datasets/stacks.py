@@ -11,7 +11,7 @@ import numpy as np
 
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.base import Array
-from semf_core.datasets.companions import LABELS, axes_of
+from semf_core.datasets.companions import LABELS, axes_of, classes_of_pixels
 from semf_core.datasets.reading import Raw, colour_side
 from semf_core.datasets.table_names import samples_of
 
@@ -69,7 +69,9 @@ def matrix_or_stack(data: Any, found: dict[str, Array], stack: str, bands_last: 
     if (side := colour_side(data.shape)) is not None:
         return replace(colours(data, side), extras=found)
     if data.ndim == 3:
-        return replace(stacked(data, stack, found, bands_last), extras=found)
+        raw = stacked(data, stack, found, bands_last)
+        classes = classes_of_pixels(found, raw.axes.map_shape) if raw.axes.map_shape is not None else {}
+        return replace(raw, extras=found | classes)
     axes = axes_of(found, data.shape)
     labels = next((found[name].size for name in LABELS if name in found), 0)
     labelled = labels == data.shape[0] != data.shape[1]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from semf_core.datasets.axes import Axes, Axis, moments, titled
+from semf_core.datasets.axes import Axes, Axis, clock_times, moments, titled
+from semf_core.datasets.maps import map_of
 from semf_core.datasets.reading import Raw, listed, shown
-from semf_core.datasets.table_layout import FEWEST, LOOKED_AT, Layout, Words, in_order, is_axis_word
+from semf_core.datasets.table_layout import FEWEST, LOOKED_AT, Layout, Words, in_order, is_axis_word, is_number
 
 Array = np.ndarray
 UNTITLED = frozenset(("name", "axis"))
@@ -71,13 +73,14 @@ SAMPLES = frozenset(
 def named_table(data: Array, layout: Layout, words: Words, header: str, index: str) -> Raw:
     """The numbers of a table with what its first line and its columns of words say about them."""
     remarks: list[str] = []
+    map_shape = None
     top = None if layout.header is None else [layout.header[j] for j in layout.numbers]
     if top is None and header != "data" and (header == "axis" or _row_is_axis(data)):
-        top, data = [repr(float(v)) for v in data[0]], data[1:]
+        top, data = ["" if np.isnan(v) else repr(float(v)) for v in data[0]], data[1:]
         words = Words({j: cells[1:] for j, cells in words.columns.items()}, words.marked)
     told = "axis" if layout.across is not None and index == "auto" else index
     rows, labels = _from_words(layout, words, told, remarks)
-    used = "axis" if rows.calendar else "auto"
+    used = "axis" if rows.values is not None else "auto"
     if not rows and data.shape[1] > 1 and (told == "labels" or (told == "auto" and labels is None and _is_class(data, top))):
         if told == "auto":
             remarks.append(
@@ -85,6 +88,11 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
             )
         labels, used = _classes(data[:, 0]), "labels"
         data, top = data[:, 1:], None if top is None else top[1:]
+    elif top is not None and told in ("auto", "names") and (coordinates := _coordinates(top)):
+        placed, map_shape, order = map_of(top[:coordinates], list(data[:, :coordinates].T))
+        rows, labels = rows.take(order) if rows else placed, None if labels is None else labels[order]
+        remarks.append(f"The first {coordinates} columns are the places of the rows. Say so if they are data.")
+        data, top, used = data[order, coordinates:], top[coordinates:], "names"
     elif not rows and data.shape[1] > 1:
         rows, used = _from_numbers(data, top, told, remarks)
         if used in ("names", "axis"):
@@ -112,6 +120,7 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
         axes=Axes(rows, columns),
         labels=column_labels,
         row_labels=labels,
+        extras={} if map_shape is None else {"map_shape": np.array(map_shape)},
         guess=orientation,
         question=f"{data.shape[0]:,} rows × {data.shape[1]:,} columns{why}",
         index=used if index == "auto" or used != "auto" else index,
@@ -138,8 +147,9 @@ def _from_words(layout: Layout, words: Words, told: str, remarks: list[str]) -> 
         if j in remarked:
             left.append(title or f"column {j + 1}")
         elif not names and (different > len(cells) // 2 or (len(layout.words) == 1 and j == 0)):
-            dates = None if told == "names" or j in words.marked else _dates(cells, told == "axis")
-            names = titled("" if title in UNTITLED else title, names=tuple(cells), values=dates, calendar=dates is not None)
+            plain = told == "names" or j in words.marked
+            title = "" if title in UNTITLED else title
+            names = titled(title, names=tuple(cells)) if plain else _in_time(title, cells, told == "axis")
         elif labels is None and 1 < different <= max(2, len(cells) // 2):
             labels = np.array(cells)
         else:
@@ -147,6 +157,18 @@ def _from_words(layout: Layout, words: Words, told: str, remarks: list[str]) -> 
     if left:
         remarks.append(f"Left out, because {'it holds' if len(left) == 1 else 'they hold'} words: {listed(left)}.")
     return names, labels
+
+
+def _in_time(title: str, cells: Sequence[str], told: bool) -> Axis:
+    """Names; with their places if they are dates, or times of day that go on, of which the hours are told."""
+    dates = _dates(cells, told)
+    if dates is not None:
+        return titled(title, names=tuple(cells), values=dates, calendar=True)
+    hours = clock_times(cells)
+    if hours is None:
+        return titled(title, names=tuple(cells))
+    axis = titled(title or "time", names=tuple(cells), values=hours)
+    return axis if axis.unit else replace(axis, unit="h")
 
 
 def _dates(cells: Sequence[str], told: bool) -> Array | None:
@@ -172,12 +194,13 @@ def _column_labels(layout: Layout, count: int, remarks: list[str]) -> Array | No
 def _beside_names(data: Array, top: Sequence[str]) -> int:
     """How many of the first columns of numbers are no data but say more of rows that have names: ids, places on a chromosome."""
     count = 0
-    while count < len(top) - 1 and (_words(top[count]) or [""])[-1] in BESIDE_NAMES and _is_whole(data[:, count]):
+    while count < len(top) - 1 and (title_words(top[count]) or [""])[-1] in BESIDE_NAMES and _is_whole(data[:, count]):
         count += 1
     return count
 
 
-def _words(title: str) -> list[str]:
+def title_words(title: str) -> list[str]:
+    """The words of a heading in lower case, also where capitals alone divide them: GeneSymbol."""
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", title).lower())
 
 
@@ -192,7 +215,7 @@ def _from_numbers(data: Array, top: list[str] | None, index: str, remarks: list[
     whole = bool(np.isfinite(first).all() and (first == np.rint(first)).all()) and len(set(first.tolist())) == len(first)
     if index == "data" or not np.isfinite(first).all():
         return Axis(), index
-    called = top is not None and (title.strip().lower() in ID_WORDS or (_words(title) or [""])[-1] in ("id", "ids"))
+    called = top is not None and (title.strip().lower() in ID_WORDS or (title_words(title) or [""])[-1] in ("id", "ids"))
     counted = whole and len(first) > 1 and bool((np.diff(first) == 1).all())
     lonely = not any(in_order(data[:LOOKED_AT, j]) for j in range(1, min(data.shape[1], LOOKED_AT)))
     is_id = whole and (
@@ -214,6 +237,15 @@ def _from_numbers(data: Array, top: list[str] | None, index: str, remarks: list[
     return Axis(), index
 
 
+def _coordinates(top: Sequence[str]) -> int:
+    """How many columns stand before those that the axis of the first line heads, if several: x and y of a map."""
+    texts = np.array([not is_number(cell.encode()) or cell == "" for cell in top])
+    count = int(np.argmin(texts)) if texts.size and not texts.all() else 0
+    if not 2 <= count <= 3 or texts[count:].any() or len(texts) - count < FEWEST:
+        return 0
+    return count if in_order(np.array([float(cell) for cell in top[count:]])) else 0
+
+
 def _is_class(data: Array, top: Sequence[str] | None) -> bool:
     """Whether the first column of numbers is headed as one of classes, and its numbers repeat themselves."""
     first = data[:, 0]
@@ -231,7 +263,8 @@ def _row_is_axis(data: Array) -> bool:
     """Whether the first of the rows goes up or down throughout, as no other does."""
     if len(data) < 2 or data.shape[1] <= FEWEST:
         return False
-    start = 0 if in_order(data[0]) else 1  # above the axis of the rows may stand anything
+    blank = int(np.argmin(np.isnan(data[0])))  # above the coordinates of a map stands nothing
+    start = 0 if in_order(data[0]) else max(1, blank)  # and above the axis of the rows anything
     return in_order(data[0, start:]) and not any(in_order(row[start:]) for row in data[1:LOOKED_AT])
 
 
@@ -244,8 +277,7 @@ def axis_of(cells: Sequence[str], title: str, told: bool = False) -> Axis:
     try:
         values = np.array([float(cell) for cell in cells])
     except ValueError:
-        dates = _dates(list(cells), told)
-        return titled(title, names=tuple(cells), values=dates, calendar=dates is not None)
+        return _in_time(title, cells, told)
     names = titled(title, names=tuple(cells))
     counts = names.numbered and not title
     if np.isfinite(values).all() and (told or (len(values) > 2 and in_order(values) and not counts)):
@@ -255,8 +287,8 @@ def axis_of(cells: Sequence[str], title: str, told: bool = False) -> Axis:
 
 def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array | None) -> tuple[str, str]:
     """Whether columns or rows are the samples, and what speaks for it."""
-    across = columns.values is not None and not columns.calendar
-    word = set(_words(rows.title)) if rows.names is not None and not rows.calendar and not across else set()
+    times, across = rows.values is not None and rows.names is not None, columns.values is not None and columns.names is None
+    word = set(title_words(rows.title)) if rows.names is not None and not times and not across else set()
     titled_so = f", “{rows.title}” in the first column"
     if word & FEATURES:
         return "columns", titled_so
@@ -264,10 +296,10 @@ def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array 
         return "rows", ", with a label for each row"
     if word & SAMPLES:
         return "rows", titled_so
-    if rows.calendar or across:
-        return "rows", ", with " + ("dates in the first column" if rows.calendar else "an axis in the first row")
-    if columns.calendar or rows.values is not None:
-        return "columns", ", with " + ("dates in the first row" if columns.calendar else "an axis in the first column")
+    if times or across:
+        return "rows", ", with " + ("times in the first column" if times else "an axis in the first row")
+    if columns.values is not None or rows.values is not None:
+        return "columns", ", with " + ("times in the first row" if columns.values is not None else "an axis in the first column")
     if rows.names is not None and columns.names is not None:
         return ("columns" if shape[0] > shape[1] else "rows"), ", names in the first row and in the first column"
     if rows.names is not None:

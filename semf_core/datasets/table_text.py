@@ -9,6 +9,7 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.common.spreadsheets import MISSING_WORDS
 from semf_core.datasets.reading import shown
 from semf_core.datasets.table_layout import decoded, delimiter_of, is_number, split
+from semf_core.datasets.text_encoding import ENCODINGS, told_or_judged
 
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -19,7 +20,6 @@ MARKS = {
 """Byte-order marks; that of UTF-16 begins one of UTF-32 and comes after it."""
 SEARCHED = 4096
 """Bytes in which zeros tell UTF-16 that has no mark."""
-PIECE = 1 << 20
 DOCUMENTS = (
     (b"<!doctype html", "a web page"),
     (b"<html", "a web page"),
@@ -35,13 +35,13 @@ MINUS = re.compile(rb"\xe2\x88\x92(?=[0-9.,])")
 """The typographic one."""
 LONGEST_CELL = 20_000
 """Bytes that a cell over several lines may have; a quote that is never closed ends there."""
-NOT_UTF8 = (
-    "Letters beyond ASCII are not UTF-8 and were read as Western European (Windows); if names look wrong, save it as UTF-8."
-)
 
 
-def table_text(name: str, content: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """The text without byte-order mark, its lines ended by \\n, and what is to be said of it. Lines keep their numbers."""
+def table_text(name: str, content: bytes, encoding: str = "auto") -> tuple[bytes, tuple[str, ...], str]:
+    """The text without byte-order mark, its lines ended by \\n, what is to be said of it, and how its letters were encoded.
+
+    Lines keep their numbers.
+    """
     content = _utf8(content)
     content = content.removesuffix(END)
     if b"\0" in content:
@@ -53,12 +53,14 @@ def table_text(name: str, content: bytes) -> tuple[bytes, tuple[str, ...]]:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if found := SEPARATOR.match(content):
         content = b"\n" + content[found.end() :]
-    remarks = () if _is_utf8(content) else (NOT_UTF8,)
+    content, form = told_or_judged(content, encoding)
+    read_as = f"Letters beyond ASCII are not UTF-8 and were read as {ENCODINGS.get(form)}. Say so if names look wrong."
+    remarks = () if form == "auto" else (read_as,)
     content = MINUS.sub(b"-", content)
     if b'"' in content:
         content = _joined(content)
     content, said = _without_hashes(content)
-    return content, remarks + said
+    return content, remarks + said, form
 
 
 def _utf8(content: bytes) -> bytes:
@@ -71,18 +73,6 @@ def _utf8(content: bytes) -> bytes:
                 form = unmarked
     content = content if form is None else content.decode(form, "replace").encode()
     return content.removeprefix(codecs.BOM_UTF8)
-
-
-def _is_utf8(content: bytes) -> bool:
-    if content.isascii():
-        return True
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for start in range(0, len(content), PIECE):
-            decoder.decode(content[start : start + PIECE], start + PIECE >= len(content))
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _joined(content: bytes) -> bytes:

@@ -17,6 +17,7 @@ import numpy as np
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.base import Array
+from semf_core.datasets.long_tables import unfolded
 from semf_core.datasets.preamble import without_preamble
 from semf_core.datasets.reading import Limits, Raw, shown
 from semf_core.datasets.table_layout import (
@@ -50,12 +51,14 @@ REMARK = re.compile(rb"^[ \t]*#|(?<=[0-9.])[ \t]*#")
 UNEQUAL_LINES = re.compile(r"columns changed from (\d+) to (\d+) at row (\d+)")
 
 
-def read_table(name: str, content: bytes, limits: Limits, header: str = "auto", index: str = "auto") -> Raw:
+def read_table(
+    name: str, content: bytes, limits: Limits, header: str = "auto", index: str = "auto", encoding: str = "auto"
+) -> Raw:
     """The table's numbers with their names; NaN and empty cells are missing entries.
 
     `header` and `index` say what the first line and the first column of numbers are: names, axis, data, or as it looks.
     """
-    text, remarks = table_text(name, content)
+    text, remarks, form = table_text(name, content, encoding)
     table, said = without_preamble(text)
     remarks += said
     begun = list(islice(_significant_lines(table, 0), LOOKED_AT))
@@ -77,8 +80,8 @@ def read_table(name: str, content: bytes, limits: Limits, header: str = "auto", 
     limits.check_entries(name, rows, layout.cells)
     words = Words({j: [] for j in layout.words})
     data = _read_pieces(name, table, layout, words, (start, skip), rows)
-    raw = named_table(data, layout, words, header, index)
-    return replace(raw, remarks=(*remarks, *raw.remarks)) if remarks else raw
+    raw = unfolded(data, layout, words, index, limits) or named_table(data, layout, words, header, index)
+    return replace(raw, remarks=(*remarks, *raw.remarks), encoding=form)
 
 
 def _check_near_numbers(name: str, lines: Sequence[tuple[int, bytes]], layout: Layout) -> None:

@@ -13,7 +13,7 @@ from scipy.io import savemat
 from semf_core.common.extras import optional
 from semf_core.common.spreadsheets import MARK, csv_line, csv_text, safe_cell, text_cell
 from semf_core.datasets import Axes, Axis, Dataset
-from semf_core.datasets.axes import moments
+from semf_core.datasets.axes import clock_times, moments
 from semf_core.datasets.parquet import INDEX
 from semf_core.datasets.table_layout import ACROSS, is_axis_word
 from semf_core.drawing.top import Top, top
@@ -82,11 +82,12 @@ def _named(A: np.ndarray, rows: Axis, columns: Axis) -> bytes:
 
 
 def _cells(axis: Axis) -> list[str] | None:
-    """Names, marked where they would be taken for numbers or for dates, or places."""
+    """Names, marked where they would be taken for numbers, dates or times of day, or places."""
     if axis.names is None:
         return axis.cells()
     dates = not axis.calendar and moments(axis.names) is not None
-    return [MARK + name if dates else text_cell(name) for name in axis.names]
+    taken = dates or (axis.values is None and clock_times(axis.names) is not None)
+    return [MARK + name if taken else text_cell(name) for name in axis.names]
 
 
 def _corner(rows: Axis, columns: Axis) -> str:
@@ -132,7 +133,7 @@ def parquet(folder: RunFolder, dataset: Dataset | None) -> bytes:
             columns[axis.heading or "name"] = pa.array(axis.names)
         elif axis.values is not None:
             columns[axis.heading or "axis"] = pa.array(axis.cells() if axis.calendar else axis.values)
-        told = {INDEX: "axis" if axis.calendar or (columns and axis.names is None) else "names"}
+        told = {INDEX: "names" if axis.values is None else "axis"}
         arrays = [*columns.values(), *(pa.array(A[:, k]) for k in range(A.shape[1]))]
         file = io.BytesIO()
         made = pa.Table.from_arrays(arrays, [*columns, *story.component_names])

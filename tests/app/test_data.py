@@ -223,7 +223,7 @@ BAD = {
     "pickle.npy": npy(np.array([{"a": 1}], dtype=object)),
     "cube.npy": npy(np.zeros((2, 5, 6, 7))),
     "infinite.npy": npy(np.full((2, 2), np.inf)),
-    "objects.mat": mat(a={"b": np.ones(3)}),
+    "objects.mat": mat(a=np.array([1.0, "x"], dtype=object)),
     "bomb.zip": zipped(a_png=b"\0" * 300_000_000),
     "flat.png": picture((60_000_000, 1)),
     "broken.zip": zipped(a_png=picture())[:-30],
@@ -330,6 +330,28 @@ def test_dates_in_the_first_line_may_be_names(home):
     page.button(key="data.use").click().run()
     used = home.started(page).dataset
     assert used.header == "names" and used.load().axes.columns == Axis(names=tuple(days))
+
+
+def test_letters_gaps_and_places_can_be_said_otherwise(home):
+    lines = [f"{8 + i // 2:02}:{i % 2 * 30:02},{i},{-999 if i == 3 else i * i % 7}" for i in range(10)]
+    page = upload(("logger.csv", "\n".join(["时间,温度计,湿度计", *lines]).encode("gbk")))
+    said = " ".join(m.value for m in page.markdown)
+    assert "湿度计" in said and "were read as Chinese" in said and "**1 (" in said
+    page.selectbox(key="data.reading.missing").set_value("none").run()
+    assert not errors(page) and any("**0**" in m.value for m in page.markdown if m.value.startswith("Missing"))
+    page.selectbox(key="data.reading.missing").set_value("-999").run()
+    page.selectbox(key="data.reading.encoding").set_value("cp1252").run()
+    assert not errors(page) and "湿度计" not in " ".join(m.value for m in page.markdown)
+    page.selectbox(key="data.reading.encoding").set_value("gb18030").run()
+    page.button(key="data.use").click().run()
+    used = home.started(page).dataset
+    assert (used.encoding, used.missing, used.orientation, used.load().missing) == ("gb18030", "-999", "rows", 1)
+    assert used.load().axes.rows.names == ("温度计", "湿度计") and used.load().axes.columns.unit == "h"
+    long = "\n".join(f"{x},{y},{w},{x * w % 7}" for x in range(3) for y in range(4) for w in range(500, 506))
+    page = upload(("map.csv", ("x,y,wave,intensity\n" + long).encode()))
+    assert any("**6 × 12**" in m.value for m in page.markdown) and page.selectbox(key="data.reading.index").value == "long"
+    page.selectbox(key="data.reading.index").set_value("data").run()
+    assert not errors(page) and any("**72 × 4**" in m.value for m in page.markdown)
 
 
 def test_preparation_is_refused_in_words_taken_back_and_part_of_the_model(home):

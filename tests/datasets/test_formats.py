@@ -9,6 +9,7 @@ import zipfile
 
 import h5py
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.io
@@ -85,6 +86,19 @@ class TestAnnData:
         np.testing.assert_array_equal(one.dataset.data, 2 * S.toarray())
         with pytest.raises(InvalidInput, match="no member other"):
             load_bytes("a.h5ad", h5ad(), Reading(member="other"))
+
+    def test_all_genes_of_raw_have_their_names_and_an_index_that_is_an_axis_its_places(self):
+        def fill(file):
+            file["X"], file["raw/X"] = np.ones((4, 3)), np.ones((4, 5))
+            for side, title, names in (("var", "wavelength", ["400", "410.5", "433"]), ("raw/var", "gene", "abcde")):
+                group = file.create_group(side)
+                group.attrs["_index"] = title
+                group.create_dataset(title, data=list(names), dtype=h5py.string_dtype())
+
+        content = h5(fill)
+        assert load_bytes("a.h5ad", content, Reading(member="raw/X")).axes.rows.names == tuple("abcde")
+        rows = load_bytes("a.h5ad", content).axes.rows
+        assert rows.title == "wavelength" and rows.names is None and present(rows.values).tolist() == [400, 410.5, 433]
 
     def test_hostile(self):
         refused("valid sparse", "a.h5ad", h5ad(indptr=np.array([0, 5])))
@@ -236,6 +250,24 @@ class TestParquet:
         loaded = load_bytes("a.parquet", saved(lambda f: pq.write_table(self.TABLE, f)))
         np.testing.assert_array_equal(loaded.data, [[1.5, 1], [np.nan, 2], [3, 3]])
         assert loaded.axes.rows.names == ("a", "b", "c") and loaded.axes.columns.names == ("x", "n")
+
+    def test_the_index_of_pandas_is_no_data(self):
+        M = RNG.random((12, 3))
+
+        def read(index):
+            frame = pd.DataFrame(M, index=index, columns=["a", "b", "c"])
+            one = find_files([("a.parquet", saved(lambda out: frame.to_parquet(out)))], Reading(orientation="auto"))
+            again = find_files([("a.parquet", saved(lambda out: frame.to_parquet(out)))], one.reading)
+            assert again.dataset.axes == one.dataset.axes and again.reading == one.reading
+            np.testing.assert_array_equal(one.dataset.data if one.reading.orientation == "columns" else one.dataset.data.T, M)
+            return one.dataset.axes.rows if one.reading.orientation == "columns" else one.dataset.axes.columns
+
+        places = read(pd.Index(400 + 2.5 * np.arange(12), name="shift (cm-1)"))
+        assert places.unit == "cm-1" and present(places.values)[1] == 402.5
+        assert read(range(0, 24, 2)).names is None and read(list(range(7, 31, 2))).names[1] == "9"
+        assert read([f"G{i}" for i in range(12)]).names[1] == "G1"
+        levels = read(pd.MultiIndex.from_product([["x", "y"], range(6)], names=["site", "day"]))
+        assert levels.title == "site, day" and levels.names[6] == "(y, 0)"
 
     def test_hostile(self):
         good = saved(lambda f: pq.write_table(self.TABLE, f))

@@ -352,7 +352,8 @@ class TestMatlab:
 
     def test_cells_structs_text_and_objects(self):
         refused("cell, struct, text or object", "a.mat", saved_mat(c=np.array([[1, "x"]], dtype=object)))
-        refused("its variable s is", "a.mat", saved_mat(A=np.ones((3, 3)), s={"a": 1}), reading=Reading(member="s"))
+        refused("choose one of A, s.a", "a.mat", saved_mat(A=np.ones((3, 3)), s={"a": 1}), reading=Reading(member="s"))
+        refused("its variable s is", "a.mat", saved_mat(s=np.array([(1.0,), (2.0,)], [("a", object)])))
         refused("cell, struct, text or object", "a.mat", mat5(mat_variable("obj", (1, 1), b"", array_class=3)))
         opaque = element(14, element(6, struct.pack("<II", 17, 0)) + element(1, b"table") + element(1, b"MCOS"))
         refused("its variable table is", "a.mat", mat5(opaque))

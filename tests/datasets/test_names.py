@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, FileSource, Reading, load_bytes
-from semf_core.datasets.axes import clean, component_names, moment, moments, titled
+from semf_core.datasets.axes import clean, clock_times, component_names, moment, moments, titled
 from semf_core.datasets.loaders import find_files
 from semf_core.exports import EXPORTS
 from semf_core.model import ModelSpec
@@ -25,6 +25,7 @@ from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from semf_core.snapshots.to_run_folder import to_run_folder
 from tests.exports.readers import read_zip
+from tests.helpers import present
 
 AUTO = Reading(orientation="auto")
 
@@ -223,7 +224,8 @@ HEADINGS = st.tuples(st.sampled_from(["", "band", "m/z", "time", "foo bar"]), st
 @st.composite
 def an_axis(draw, count: int) -> Axis:
     """Names, places in any order, or dates."""
-    kind, (title, unit) = draw(st.sampled_from(["names", "places", "dates", "days as names"])), draw(HEADINGS)
+    kinds = ["names", "places", "dates", "days as names", "hours", "hours as names"]
+    kind, (title, unit) = draw(st.sampled_from(kinds)), draw(HEADINGS)
     if kind == "names":
         return Axis(
             title, unit if title else "", tuple(draw(st.lists(st.sampled_from(TRICKY) | LETTERS, min_size=count, max_size=count)))
@@ -231,6 +233,15 @@ def an_axis(draw, count: int) -> Axis:
     numbers = draw(st.lists(st.integers(-(10**6), 10**6), min_size=count, max_size=count, unique=True))
     if kind == "places":
         return Axis(title, unit if title else "", values=np.array(numbers) / 8)
+    if kind.startswith("hours"):
+        minutes = sorted(number % 1440 for number in numbers)
+        clock = tuple(f"{m // 60}:{m % 60:02}" for m in minutes)
+        hours = clock_times(clock) if kind == "hours" else None
+        return (
+            Axis(title, unit if title else "", clock)
+            if hours is None
+            else Axis(title or "time", unit if title and unit else "h", clock, hours)
+        )
     days = tuple(moment(86400.0 * number / 100 // 60 * 60) for number in numbers)
     return Axis(title, "", days) if kind == "days as names" else Axis(title, "", days, moments(days), calendar=True)
 
@@ -284,3 +295,11 @@ def test_a_file_source_repeats_its_reading(tmp_path: Path):
     assert source.prepare == "log1p crop:first=1.0,last=2.0"
     assert source.load().axes.rows.names == ("A", "B")
     assert io.StringIO(str(source.to_dict())).read().count("prepare") == 1
+
+
+def test_classes_of_samples_come_back_from_anndata(exported):
+    folder, data = exported
+    classes = ["B", "T", "B", ""]
+    made = EXPORTS["h5ad"].make(folder, replace(data, labels=np.array(classes)))
+    again = load_bytes("a.h5ad", made)
+    assert present(again.labels).tolist() == classes and again.axes == data.axes

@@ -10,12 +10,14 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from PIL import Image
 from scipy import sparse
 from scipy.io import savemat, wavfile
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Reading, load_bytes, load_files, load_path
 from semf_core.datasets.loaders import find_files
+from tests.helpers import present
 
 SHIFTS = 200 + 2.5 * np.arange(12)
 LEVELS = np.random.default_rng(0).random((12, 3)).round(4)
@@ -154,3 +156,15 @@ class TestClassesOfObservations:
     def test_wrong_codes_are_no_labels(self):
         assert load_bytes("a.h5ad", self.h5ad({"batch": [0, 0, 9, 1]})).labels is None
         assert load_bytes("a.h5ad", self.h5ad({"batch": [0, 1]})).labels is None
+
+
+def test_a_note_beside_many_pictures_is_no_table():
+    picture = io.BytesIO()
+    Image.fromarray(np.zeros((2, 3), np.uint8)).save(picture, "PNG")
+    files = [(f"faces/s{k}/{j}.png", picture.getvalue()) for k in range(2) for j in range(3)]
+    for member in (None, ""):
+        data = load_bytes("a.zip", zipped([*files, ("faces/README.txt", b"From the archive.")]), Reading(member=member))
+        assert data.shape == (6, 6) and present(data.labels).tolist() == ["s0"] * 3 + ["s1"] * 3
+    assert load_bytes(
+        "a.zip", zipped([*files[:1], ("a.csv", b"1,2\n3,4\n"), ("logo.txt", b"1")]), Reading(member="a.csv")
+    ).shape == (2, 2)

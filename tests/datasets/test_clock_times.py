@@ -1,0 +1,63 @@
+"""Times of day without a date as an axis, and what merely looks like them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from semf_core.datasets import Reading
+from semf_core.datasets.axes import clock_times
+from semf_core.datasets.loaders import find_files
+from tests.helpers import present
+
+AUTO = Reading(orientation="auto")
+
+
+def found(text: str, reading: Reading = AUTO):
+    return find_files([("a.csv", text.encode())], reading)
+
+
+@pytest.mark.parametrize(
+    ("texts", "hours"),
+    [
+        (["8:30", "09:00", "12:15"], [8.5, 9, 12.25]),
+        (["08:30:00", "08:30:36", "08:31:12.5"], [8.5, 8.51, 8.5 + 72.5 / 3600]),
+        (["11:00 AM", "12:00 PM", "1:30 PM"], [11, 12, 13.5]),
+        (["12:30 am", "1:00 am", "2:00 am"], [0.5, 1, 2]),
+        (["23:30", "23:45", "0:00", "0:15"], [23.5, 23.75, 24, 24.25]),
+    ],
+)
+def test_hours_since_midnight(texts, hours):
+    np.testing.assert_allclose(present(clock_times(texts)), hours)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        *(["8:30", "9:00"], ["9:00", "8:30", "10:00"], ["8:30", "9:00", "x"], ["8:30", "9:00:00", "9:30"], []),
+        *(["25:00", "26:00", "27:00"], ["13:00 PM", "1:00 PM", "2:00 PM"], ["8:61", "8:62", "8:63"]),
+        *(["1:00", "0:30", "0:15"], ["2:1", "2:2", "2:3"]),
+    ],
+)
+def test_what_does_not_go_on_or_is_written_otherwise_are_names(texts):
+    assert clock_times(texts) is None
+
+
+def test_a_logger_tells_samples_and_their_places():
+    text = "time,T1,T2\n" + "".join(f"{8 + i // 6:02}:{i % 6 * 10:02},{i},{i * i % 7}\n" for i in range(12))
+    one = found(text)
+    axis = one.dataset.axes.columns
+    assert one.reading.orientation == "rows" and one.reading.index == "axis" and "times in the first column" in one.question
+    assert (axis.heading, axis.names[1], axis.calendar) == ("time (h)", "08:10", False) and axis.ordered
+    np.testing.assert_allclose(axis.values[:2], [8, 8 + 1 / 6])
+    again = found(text, one.reading)
+    assert again.dataset.axes == one.dataset.axes
+    assert found(text, Reading(index="names")).dataset.axes.rows.values is None
+
+
+def test_times_in_the_first_line():
+    text = "sensor," + ",".join(f"{h}:00" for h in range(6, 12)) + "\n" + "".join(f"s{i}," + "1,2,3,4,5,6\n" for i in range(4))
+    one = found(text)
+    axis = one.dataset.axes.columns
+    assert one.reading.orientation == "columns" and axis.heading == "time (h)" and axis.values.tolist() == [6, 7, 8, 9, 10, 11]
+    assert found(text, Reading(header="names")).dataset.axes.columns.values is None
