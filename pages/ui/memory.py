@@ -32,7 +32,7 @@ def sync() -> None:
     """Store what this session knows in the browser, and take over what the browser knows."""
     data = _known() | {"gone": sorted(st.session_state.get(GONE, ()))}
     _component()(key=KEY, data=data, height=1, on_known_change=_take, on_arrived_change=_arrive,
-                 on_left_change=st.query_params.clear)  # fmt: skip
+                 on_left_change=session.leave_what_is_open)  # fmt: skip
 
 
 def _known() -> dict[str, dict[str, str]]:
