@@ -189,7 +189,7 @@ export class Charts {
     this.plot.on("plotly_relayout", (change) => Object.keys(change).some((name) => /range/.test(name)) && this.retick());
     this.plot.on("plotly_hover", (event) => (this.hovered = event.points[0]?.x));
     this.plot.on("plotly_unhover", () => (this.hovered = null));
-    this.plot.on("plotly_afterplot", () => this.tail.draw());
+    this.plot.on("plotly_afterplot", () => this.tail.placed());
     this.tail.begin(drawn ?? 0);
     const later = this.pending;
     this.pending = null;
@@ -208,6 +208,7 @@ export class Charts {
   // Another run, whose first answer draws everything at once; with the curves of the variant before, if they are known.
   renew(shade) {
     Object.assign(this, { best: null, shade });
+    this.tail.begin(this.points ?? 0);
   }
 
   // The curves of the variant before, or none.

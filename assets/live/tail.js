@@ -2,13 +2,14 @@
 // and a computer that shows a run often computes it too.
 
 const SVG = "http://www.w3.org/2000/svg";
-const LEFT_MS = 400; // after a drawing, if the curves have left the axes
-const WITHIN_MS = 2000; // else
+const LEFT_MS = 400; // at least after a drawing, if the curves have left the axes
+const WITHIN_MS = 2000; // if they have not
+const SHARE = 3; // a slow browser rests so many times as long as it took to draw
 export const AHEAD = 1.2; // of the iterations are on the axis of a run that goes on
 
 export class Tail {
   constructor(plot, lines) {
-    Object.assign(this, { plot, lines, first: 0, count: 0, drawn: -Infinity, history: null });
+    Object.assign(this, { plot, lines, first: 0, count: 0, drawn: -Infinity, cost: 0, history: null });
     this.svg = document.createElementNS(SVG, "svg");
     this.svg.setAttribute("class", "semf-tail");
     this.svg.setAttribute("aria-hidden", "true"); // the figure's caption says it in words
@@ -27,7 +28,8 @@ export class Tail {
   take(history, count) {
     Object.assign(this, { history, count: this.count + count });
     const since = performance.now() - this.drawn;
-    if (since > WITHIN_MS || (since > LEFT_MS && this.lines.some((_, i) => this.leaves(i)))) return false;
+    const rest = Math.min(WITHIN_MS, Math.max(LEFT_MS, SHARE * this.cost));
+    if (since > WITHIN_MS || (since > rest && this.lines.some((_, i) => this.leaves(i)))) return false;
     this.draw();
     return true;
   }
@@ -48,7 +50,12 @@ export class Tail {
     return (x.autorange && iterations.at(-1) > x.range[1]) || (y.autorange && values.some((v) => v > 0 && beyond(y, Math.log10(v))));
   }
 
-  // After a zoom or another size it lies elsewhere.
+  // plotly.js has come to its end; after a zoom or at another size the points lie elsewhere.
+  placed() {
+    if (!this.history) this.cost = performance.now() - this.drawn;
+    this.draw();
+  }
+
   draw() {
     this.paths.forEach((path, i) => {
       if (!this.history) return path.removeAttribute("d");
