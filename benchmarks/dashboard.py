@@ -135,7 +135,7 @@ def watched(made: Studio, run: RunHandle, script: str = "") -> Visitor:
 
 def live_rows(made: Studio, windows: int) -> list[Row]:
     """A running Swimmer with one viewer: pace, traffic, and whether the view stays as the user has it."""
-    visitor = watched(made, make_run(made.server.home, endless()), WATCH)
+    visitor = watched(made, make_run(made.server.home, endless(), pace=0), WATCH)
     visitor.press("Resume")
     visitor.state_is("Running")
     visitor.page.wait_for_function(f"{REFRESHES} > 10")
@@ -261,7 +261,7 @@ def single() -> dict[str, str]:
 
 def watched_rate(made: Studio, viewers: int, seconds: float) -> float:
     """Iterations a second of the wall clock, recording included, of a run that so many browsers look at."""
-    run = make_run(made.server.home, endless())
+    run = make_run(made.server.home, endless(), pace=0)
     present = [watched(made, run)]
     present[0].press("Resume")
     present[0].state_is("Running")

@@ -1,13 +1,15 @@
 // Three stacked plotly panels on one iteration axis, extended in place: zoom, legend and hover stay.
 import { casePoints, listCases } from "./cases.js";
 import { Caption, decades, floorWords, indexAt, LINES, logRange, markText, readTheme, signOf } from "./curves.js";
-import { HALL } from "./dom.js";
-import { axisId, axisName, domains, foldOf, formOf, heightOf, layoutOf, legendName, nested } from "./layout.js";
+import { axisName, domains, foldOf, formOf, heightOf, layoutOf, legendName, nested } from "./layout.js";
 import { loadPlotly } from "./plotly.js";
 import { canvasIn, paint } from "./small.js";
+import { AHEAD, Tail } from "./tail.js";
+import { tracesOf } from "./traces.js";
 
 const PATIENCE_MS = 2500; // without anything to draw
 const SKETCHED_MS = 700;
+const ROOM = "xaxis.autorangeoptions.include";
 const NOTHING = { x: [], curves: [[], [], [], [], [], []], cases: [], events: [] };
 
 export class Charts {
@@ -37,6 +39,8 @@ export class Charts {
     this.shade = null;
     this.size();
     this.address = data.plotly;
+    this.going = false; // whether more iterations come by themselves
+    this.tail = new Tail(this.plot, this.lines);
     this.loading = setTimeout(() => this.load(), window.Plotly ? 0 : PATIENCE_MS);
   }
 
@@ -53,6 +57,7 @@ export class Charts {
     clearTimeout(this.loading);
     window.removeEventListener("resize", this.onResize);
     this.sized.disconnect();
+    this.tail.destroy();
     if (Plotly) setTimeout(() => Plotly.purge(this.plot), 2000);
   }
 
@@ -132,31 +137,7 @@ export class Charts {
   // -- the figure ------------------------------------------------------------------------------
 
   traces() {
-    const colours = this.theme.colours;
-    const narrow = this.form !== "wide";
-    const lines = this.lines.map((l) => ({
-      type: "scatter", mode: "lines", name: narrow ? l.name.replace(/,? \w+$/, "") : l.name, x: [], y: [], yaxis: axisId(l.panel), xaxis: l.panel === 1 ? "x" : "x2",
-      legend: legendName(l.panel), line: { color: colours[l.colour], width: (l.width ?? 2) * (this.form === "hall" ? 1.6 : 1), dash: l.dash ?? "solid" },
-      hovertemplate: `%{y:.4g}<extra>${l.name}</extra>`,
-    }));
-    const events = {
-      type: "scatter", mode: "markers", name: "Marks", x: [], y: [], text: [], showlegend: false,
-      marker: { color: colours.vermilion, size: 10, symbol: "triangle-down" }, hovertemplate: "%{text}<extra></extra>",
-    };
-    const floor = {
-      type: "scatter", mode: "lines+text", name: "Floor", x: [], y: [], text: [], showlegend: false, hoverinfo: "skip",
-      textposition: "bottom right", textfont: { size: this.form === "hall" ? HALL : 12, color: this.theme.text }, line: { color: this.theme.text, width: 1, dash: "dash" },
-    };
-    const ghosts = this.lines.map((l) => ({
-      type: "scatter", mode: "lines", name: "before", x: [], y: [], yaxis: axisId(l.panel), xaxis: l.panel === 1 ? "x" : "x2", zorder: -1,
-      legend: "legend", showlegend: this.named(l), hoverinfo: "skip", line: { color: colours.grey, width: l.width ?? 1.6, dash: l.dash ?? "solid" },
-    }));
-    if (this.single) return [...lines, events, floor, ...ghosts];
-    const cases = {
-      type: "scatter", mode: "markers", name: "Algorithm 2", x: [], y: [], text: [], yaxis: "y2", xaxis: "x2", showlegend: false,
-      marker: { symbol: [], size: [], color: colours.orange }, hovertemplate: "%{text}<extra></extra>",
-    };
-    return [...lines, events, floor, cases, ...ghosts];
+    return tracesOf({ lines: this.lines, single: this.single, form: this.form, theme: this.theme, named: (line) => this.named(line) });
   }
 
   // Ticks in one size and one way of writing numbers, for what an axis shows.
@@ -190,6 +171,7 @@ export class Charts {
     const traces = this.traces();
     const layout = nested(nested(layoutOf(this.panels, this.fold, this.form), this.colours()), this.fixed ?? {});
     if (held) {
+      nested(layout, { [ROOM]: this.room(held.history) });
       for (const [name, values] of Object.entries(this.series(held.history, held.until))) {
         values.forEach((value, i) => value && nested(traces[i], { [name]: value }));
       }
@@ -207,6 +189,8 @@ export class Charts {
     this.plot.on("plotly_relayout", (change) => Object.keys(change).some((name) => /range/.test(name)) && this.retick());
     this.plot.on("plotly_hover", (event) => (this.hovered = event.points[0]?.x));
     this.plot.on("plotly_unhover", () => (this.hovered = null));
+    this.plot.on("plotly_afterplot", () => this.tail.placed());
+    this.tail.begin(drawn ?? 0);
     const later = this.pending;
     this.pending = null;
     if (later && (later !== held || later.history.x.length !== drawn)) this.show(later.history, later.until);
@@ -224,6 +208,7 @@ export class Charts {
   // Another run, whose first answer draws everything at once; with the curves of the variant before, if they are known.
   renew(shade) {
     Object.assign(this, { best: null, shade });
+    this.tail.begin(this.points ?? 0);
   }
 
   // The curves of the variant before, or none.
@@ -256,7 +241,8 @@ export class Charts {
       this.sketch(history, until);
       return;
     }
-    this.Plotly.update(this.plot, this.series(history, until), { shapes: this.shapes(history, until) });
+    this.Plotly.update(this.plot, this.series(history, until), { shapes: this.shapes(history, until), [ROOM]: this.room(history) });
+    this.tail.begin(this.points);
     listCases(this.root, this.words, this.single, history);
     this.retick();
     this.rehover();
@@ -294,11 +280,18 @@ export class Charts {
 
   // The last `count` points are new.
   extend(history, count) {
-    if (!this.Plotly || this.points + count !== history.x.length) {
-      this.show(history);
-      return;
-    }
-    const first = history.x.length - count;
+    if (!this.Plotly || this.points + this.tail.count + count !== history.x.length) this.show(history);
+    else if (!this.going || !this.tail.take(history, count)) this.redraw(history);
+  }
+
+  // No more points come by themselves: the figure has them all, and its axis ends with them.
+  complete(history) {
+    if (this.Plotly && (this.tail.count || this.plot.layout.xaxis.autorangeoptions?.include)) this.redraw(history);
+  }
+
+  // The figure with the points that it does not have yet.
+  redraw(history) {
+    const first = this.points;
     const x = history.x.slice(first);
     const add = { x: this.lines.map(() => x), y: this.lines.map((line) => history.curves[line.curve].slice(first)) };
     this.points = history.x.length;
@@ -310,10 +303,17 @@ export class Charts {
     }
     this.lastHistory = history;
     Object.assign(this.plot.data[this.lines.length + 1], this.floorPoints());
+    this.plot.layout.xaxis.autorangeoptions = { include: this.room(history) };
+    this.tail.begin(this.points);
     this.Plotly.extendTraces(this.plot, add, this.lines.map((_, i) => i));
     listCases(this.root, this.words, this.single, history);
     this.retick();
     this.rehover();
+  }
+
+  // While a run goes on its axis has room for more: the figure need not be drawn at every answer.
+  room(history) {
+    return this.going ? AHEAD * (history.x.at(-1) ?? 0) : null;
   }
 
   marks(history) {

@@ -3,7 +3,8 @@ import { TITLES } from "./curves.js";
 import { HALL, isPresenting } from "./dom.js";
 
 const LOWER = 150; // pixels of each panel below the first
-const STRIP = 106; // and of the strip of variants, with the air above it
+const STRIP = 106; // and of the strip of variants, with the air above it, before it is there
+const AIR = 6;
 const BESIDE = 470; // from this width on, as in the style sheet, the basis is beside the chart
 const LARGE = { l: 84, r: 26, t: 44, b: 76 }; // margins for large words
 const NARROW = 520;
@@ -14,7 +15,8 @@ export function foldOf(root, plot) {
   const presenting = isPresenting();
   const beside = root.clientWidth >= BESIDE; // else the pictures come first, and the chart has no fold
   const above = plot.getBoundingClientRect().top + (root.closest('[data-testid="stMain"]')?.scrollTop ?? 0);
-  const room = beside ? window.innerHeight - above - (presenting ? 8 : STRIP) : 300;
+  const foot = Math.max(STRIP, (root.querySelector(".semf-foot")?.offsetHeight ?? 0) + AIR);
+  const room = beside ? window.innerHeight - above - (presenting ? 8 : foot) : 300;
   return Math.round(Math.max(200, Math.min(room, presenting ? 1600 : Math.max(440, 0.52 * window.innerHeight))));
 }
 

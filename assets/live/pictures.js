@@ -186,12 +186,12 @@ export class Pictures {
     const use = column === null || column === undefined ? null : this.picture?.use?.[column];
     bar.hidden = !use;
     if (!use) {
-      place.textContent = HINT;
+      put(place, HINT);
       return;
     }
     const [count, top] = use;
     const most = top.map(([sample, value, label]) => `${label ?? counted(sample)} (${value ?? "too large"})`).join(", ");
-    place.textContent = `${this.name(column)}: used by ${count} of ${this.picture.sample_count} samples` + (most ? `, most by ${most}.` : ".");
+    put(place, `${this.name(column)}: used by ${count} of ${this.picture.sample_count} samples` + (most ? `, most by ${most}.` : "."));
     const rows = this.picture.use.length;
     const box = this.picture.coefficients.tiles.find(([k]) => k === column) ?? [column, 0, (100 * column) / rows, 100, 100 / rows];
     ["left", "top", "width", "height"].forEach((side, i) => (bar.style[side] = `${box[i + 1]}%`));
@@ -207,7 +207,7 @@ export class Pictures {
     figure.classList.toggle("semf-maps", picture.as_maps);
     image.style.height = picture.as_maps ? "auto" : `${Math.max(90, Math.min(curves ? 420 : 260, picture.use.length * (curves ? 34 : 9)))}px`;
     const drawn = picture.as_maps ? "a map for each component" : curves ? `a curve for each component over ${picture.sample_axis}` : "a row for each component, a column for each sample";
-    figure.querySelector(".semf-title").textContent = `Coefficients ${name}: ${drawn}`;
+    put(figure.querySelector(".semf-title"), `Coefficients ${name}: ${drawn}`);
     scale(figure, picture.coefficients, picture.coefficients.tiles.length ? "each scaled to its own largest value" : "");
   }
 
@@ -220,7 +220,7 @@ export class Pictures {
     swap(image, samples);
     const rows = ["M", "fit", "M − fit"];
     image.alt = `Samples ${chosen}: data, reconstruction and difference, one below the other`;
-    figure.querySelector(".semf-title").textContent = `Samples ${chosen}`;
+    put(figure.querySelector(".semf-title"), `Samples ${chosen}`);
     const list = figure.querySelector(".semf-sample-rows");
     if (!list.children.length) list.replaceChildren(...rows.map((r) => element("li", { text: r })));
     scale(figure, samples, "difference: blue above, orange below zero");

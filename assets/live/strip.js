@@ -12,7 +12,9 @@ export class Strip {
     this.tools = element("div", { class: "semf-strip-tools" });
     this.box = element("section", { class: "semf-strip", "aria-label": "What was tried" }, this.place, this.tools);
     this.film = element("section", { class: "semf-film", "aria-label": "Several values", hidden: true }, element("div", { class: "semf-film-head" }), element("div", { class: "semf-film-cards", role: "list" }));
-    view.root.append(this.film, this.box);
+    const foot = element("div", { class: "semf-foot" }, this.film, this.box);
+    view.root.append(foot);
+    view.charts.sized.observe(foot); // the chart ends above it
     this.box.hidden = true;
     this.refresh();
   }

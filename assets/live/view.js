@@ -245,8 +245,10 @@ export class View {
     }
     Object.assign(this.has, { since: reply.since, stride: reply.stride, tail: reply.tail });
     if (this.replay.on) return;
+    this.charts.going = reply.state === "running";
     if (reply.reset && (count || !this.empty)) this.charts.show(h, replay ? 0 : Infinity); // nothing is drawn once, not at every question
     else if (count) this.charts.extend(h, count);
+    else if (!this.charts.going) this.charts.complete?.(h);
     this.empty = !h.x.length;
   }
 

@@ -190,7 +190,7 @@ def _furnished(status: RunStatus, run_key: str = "") -> dict[str, Any]:
         "beforeFeed": address("before"),
         "pace": 0,
         "acted": st.session_state.get(ACTED, 0),
-        "imposed": f"{imposed(status.spec)} · {status.spec.dataset.title}, rank {status.spec.rank}",
+        "imposed": f"{imposed(status.spec)} · {get_service().data_title(status.id)}, rank {status.spec.rank}",
     }
 
 

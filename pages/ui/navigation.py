@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.ui import session
 from pages.ui.places import ASSETS
 
 
@@ -17,4 +18,4 @@ def _component() -> Any:
 
 def attend() -> None:
     """The entry of the present page leaves what is open on it; nothing that a page sends by itself undoes a press."""
-    _component()(key="navigation", height=1, on_left_change=st.query_params.clear)
+    _component()(key="navigation", height=1, on_left_change=session.leave_what_is_open)

@@ -22,7 +22,7 @@ from semf_core.service import RunStatus, check_visitors_source, get_service
 
 SPEC, STAMP, RUNS, CURRENT = "semf_spec", "semf_spec_stamp", "semf_runs", "semf_run"
 SNAPSHOTS, STRIPS, STRIP, VISITOR = "semf_snapshots", "semf_strips", "semf_strip", "semf_visitor"
-LESSONS = "semf_lessons"
+LESSONS, STUDY = "semf_lessons", "semf_study"
 _SECRET = secrets.token_bytes(32)
 
 
@@ -52,6 +52,12 @@ def update_spec(**changes: object) -> ModelSpec:
 def stamp() -> int:
     """Changes whenever the model was replaced from outside its widgets: part of their keys."""
     return int(st.session_state.get(STAMP, 0))
+
+
+def leave_what_is_open() -> None:
+    """The list of a page instead of the one thing that it shows: a snapshot or a study."""
+    st.session_state.pop(STUDY, None)
+    st.query_params.clear()
 
 
 # -- the data ----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from semf_core.studies.service import StudyHandle
 from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import Drawing
 
-OPENED, SHOWN = "semf_study", "semf_study_shown"
+SHOWN = "semf_study_shown"
 REFRESH_SECONDS, WATCH_SECONDS = 2.0, 8.0
 STATES = {
     "new": "Not started",
@@ -46,7 +46,7 @@ def chosen() -> str | None:
     One that cannot be had is refused in words, and the list follows: a link that leads nowhere is no dead end.
     """
     links.refuse_key_in_query()
-    study_id = st.query_params.get("study") or st.session_state.get(OPENED)
+    study_id = st.query_params.get("study") or st.session_state.get(session.STUDY)
     if not study_id:
         return None
     try:
@@ -60,12 +60,12 @@ def chosen() -> str | None:
 
 
 def open_study(study_id: str) -> None:
-    st.session_state[OPENED] = study_id
+    st.session_state[session.STUDY] = study_id
     st.query_params["study"] = study_id
 
 
 def close_study() -> None:
-    st.session_state.pop(OPENED, None)
+    st.session_state.pop(session.STUDY, None)
     st.query_params.pop("study", None)
 
 

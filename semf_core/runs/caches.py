@@ -25,6 +25,8 @@ IDLE_SECONDS, IDLE_SHARE = 120.0, 1 / 6
 """What nobody has asked for in this time goes, except for so much of the budget: runs are deleted, visitors leave."""
 ENTRY_BYTES = 500
 """What an entry costs beside its value."""
+PLAIN = frozenset({int, float, bool, str, bytes, type(None)})
+"""Types of values that hold no others."""
 
 
 @dataclass
@@ -135,17 +137,19 @@ def size_of(value: Any) -> int:
     system has room for them, and its file is on the disk as long as it is mapped.
     """
     seen: set[int] = set()
-    mapped_at_most = int(server_limits().cache_mb * MB * MAPPED_SHARE)
     waiting, total = [value], 0
     while waiting:
         one = waiting.pop()
+        if type(one) in PLAIN:  # nearly all of a picture's tiles and numbers, several times a second
+            total += sys.getsizeof(one)
+            continue
         if id(one) in seen or isinstance(one, type | ModuleType | FunctionType | MethodType):
             continue
         seen.add(id(one))
         if isinstance(one, np.ndarray):
             total += 128
             if isinstance(one, np.memmap):
-                total += min(one.nbytes, mapped_at_most)
+                total += min(one.nbytes, int(server_limits().cache_mb * MB * MAPPED_SHARE))
             elif one.base is not None:
                 waiting.append(one.base)  # a view keeps all of it alive
             else:

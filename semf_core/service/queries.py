@@ -189,6 +189,16 @@ class Queries:
         key = (run_id.partition(".")[0], card.fingerprint)  # variants mostly have the data of their snapshot
         return self._bundled.get(key, lambda: snapshot_dataset(card, spec, folder, self._checked_data))
 
+    def data_title(self, run_id: str) -> str:
+        """What the data is called: a file by its name; by its kind where an upload is gone or has none."""
+        kind = self.status(run_id).spec.dataset.title
+        if self._is_snapshot(run_id):
+            return self._snapshots.card(run_id).data_title or kind
+        try:
+            return self.dataset(run_id).title or kind
+        except InvalidInput:
+            return kind
+
     def fingerprint(self, run_id: str) -> str:
         """SHA-256 of the data; a snapshot knows it even where its data is not here."""
         if self._is_snapshot(run_id):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from starlette.requests import Request
 
-from pages.ui import control, feed, server
+from pages.ui import control, feed, live, server
 from pages.ui.messages import state_words
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset
@@ -236,3 +236,9 @@ def test_a_view_that_has_nothing_yet_asks_again_and_gets_the_beginning(service):
     reply = feed.answer(service, handle.id, feed.Ask())
     again = feed.answer(service, handle.id, feed.Ask(stride=reply["stride"], tail=reply["tail"]))
     assert again["count"] == 0 and again["since"] == 0
+
+
+def test_the_data_beside_the_picture_is_called_by_its_file(service):
+    mine = service.add_upload(Dataset(np.ones((6, 4)), title="spectra of june"))
+    handle = service.start(dataclasses.replace(ENDLESS, dataset=mine, rank=2), paused=True)
+    assert live._furnished(service.status(handle.id))["imposed"].endswith("· spectra of june, rank 2")

@@ -37,7 +37,7 @@ def opened(page_study: str | None = None, state: dict[str, Any] | None = None):
     for key, value in (state or {}).items():
         page.session_state[key] = value
     if page_study:
-        page.session_state[study_page.OPENED] = page_study
+        page.session_state[session.STUDY] = page_study
     page.run()
     assert not page.exception and not errors(page)
     return page
@@ -210,7 +210,7 @@ def test_a_server_that_only_shows_starts_no_study(service):
 def test_a_cell_starts_a_run_of_its_model(service):
     store = filled(service, small())
     page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
-    page.session_state[study_page.OPENED] = store.id
+    page.session_state[session.STUDY] = store.id
     page.switch_page("studies.py").run()
     page.number_input(key="study-cell").set_value(8).run()  # counted from 1
     next(b for b in page.button if b.label == "Open this run").click().run()
@@ -223,7 +223,7 @@ def test_a_cell_starts_a_run_of_its_model(service):
 def test_a_clicked_cell_is_opened_by_the_whole_page(service):
     store = filled(service, small())
     page = AppTest.from_file(str(PAGES / "main.py"), default_timeout=60).run()
-    page.session_state[study_page.OPENED] = store.id
+    page.session_state[session.STUDY] = store.id
     page.session_state[CLICKED] = 2
     page.switch_page("studies.py").run()
     assert not page.exception and "seed 2" in page.title[0].value

@@ -157,10 +157,13 @@ def visit(chromium):
     assert not problems
 
 
-def make_run(home: Path, spec: ModelSpec = ENDLESS) -> RunHandle:
-    """A run that another server has left behind: it can be looked at and resumed. It leaves the cores to others."""
+def make_run(home: Path, spec: ModelSpec = ENDLESS, pace: float = 200) -> RunHandle:
+    """A run that another server has left behind: it can be looked at and resumed.
+
+    At that pace it leaves the cores to others; 0 is full speed.
+    """
     other = Service(home, max_running=1)
-    handle = other.start(spec, paused=True, pace=200)
+    handle = other.start(spec, paused=True, pace=pace)
     other.close()
     return handle
 

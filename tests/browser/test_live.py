@@ -14,6 +14,10 @@ PIXELS = "document.querySelector('.semf-canvas').toDataURL()"
 POINTS = "document.querySelector('.semf-plot').data[1].x.length"
 ITERATION = "Number(document.querySelector('.semf-iteration').textContent.replace(/\\D/g, ''))"
 
+HANGS_OVER = """() => document.querySelector('.semf-live').view.charts.tail.count > 0
+    && [...document.querySelectorAll('.semf-tail path')].every(path => path.getAttribute('d')?.includes('L'))"""
+"""Points that the figure does not have yet are drawn over it."""
+
 
 def press(page, label):
     """As a person would, after the page has come to rest: of two clicks within one script run Streamlit drops one."""
@@ -78,6 +82,7 @@ def test_pause_step_scrub_resume(server, visit):
     sizes = []
     page.on("response", lambda r: sizes.append(r) if "/studio/live/" in r.url else None)
     page.wait_for_function(f"{POINTS} > 20")
+    page.wait_for_function(HANGS_OVER)
     # Zoom and legend choices survive refreshes.
     page.evaluate("Plotly.relayout(document.querySelector('.semf-plot'), {'xaxis.range': [3, 17]})")
     page.evaluate("Plotly.restyle(document.querySelector('.semf-plot'), {visible: 'legendonly'}, [0])")
@@ -102,6 +107,7 @@ def test_pause_step_scrub_resume(server, visit):
     enabled(page, "Pause")
     press(page, "Pause")
     state_is(page, "Paused")
+    page.wait_for_function(f"{POINTS} === document.querySelector('.semf-live').view.history.x.length")  # at rest it has them all
     paused = recorded()
     enabled(page, "Step")
     press(page, "Step")

@@ -164,6 +164,12 @@ def test_a_click_on_a_heat_map_opens_that_run(server, visit):
 def test_a_bar_of_a_study_opens_its_run(visit, server):
     page = visit(f"{server.url}/studies?study={make_study(server.home).id}")
     bar = page.locator(".js-plotly-plot .barlayer .point path").nth(1)
+    bar.wait_for()
+    settled(page)
+    page.get_by_test_id("stTopNavLink").filter(has_text="Studies").click()  # leads to all of them, and Back to this one
+    page.get_by_role("heading", name="Studies", exact=True).wait_for()
+    assert "study=" not in page.url
+    page.go_back()
     bar.scroll_into_view_if_needed()
     settled(page)
     box = bar.bounding_box()

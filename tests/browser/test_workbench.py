@@ -30,6 +30,11 @@ TICKS = """async () => {
     return [[-4.5, 2.5], [-6.5, 2.5]].map((range) => decades(...range).map(([, label]) => label));
 }"""
 """The numbers of an axis, in one way of writing for the whole of it."""
+AXIS_IN_SIGHT = """() => {
+    const bottom = (what) => document.querySelector(what).getBoundingClientRect().bottom;
+    return bottom('.semf-plot .g-xtitle') <= document.querySelector('.semf-foot').getBoundingClientRect().top;
+}"""
+"""The residual's own axis is above what stands at the foot of the page."""
 LEGEND = "document.querySelector('.semf-plot .legend .legendtext')?.textContent ?? ''"
 GHOSTS = "document.querySelector('.semf-plot').data.filter(t => t.name === 'before' && t.x.length).length"
 DIGITS = ModelSpec(Digits(), 12, (Nonnegative(), Sparse(k=16)), (Nonnegative(),), ADMM(), Limits(max_iter=60, tol=0))
@@ -148,6 +153,9 @@ def test_six_values_are_two_clicks_and_one_is_adopted(server, visit):
     page.wait_for_function("document.querySelectorAll('.semf-film img[src]').length === 6", timeout=120_000)
     names = page.locator(".semf-film .semf-name").all_inner_texts()
     assert names == ["4", "8", "12", "24", "32", "64"]
+    for width, height in SIZES.values():
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function(AXIS_IN_SIGHT)
     page.locator(".semf-film .semf-go").nth(1).click()
     page.wait_for_function(f"{CURRENT} === 'k = 8'", timeout=60_000)
     page.wait_for_function("[...document.querySelectorAll('input[aria-label=k]')].some(e => e.value === '8')")
