@@ -159,9 +159,7 @@ class NonnegativeICA(Rotation):
     def half_steps(self) -> tuple[HalfStep, ...]:
         turned = r"R_+ = e^{-t(FY^\top-YF^\top)/n}R,\ Y=RZ,\ F=\min(Y,0)"
         return (
-            HalfStep(
-                "V", rf"V_+ = [R_+Z]_+,\quad {turned}", "the whitened data Z is turned by an angle t that lowers the cost"
-            ),
+            HalfStep("V", rf"V_+ = [R_+Z]_+,\quad {turned}", "the whitened data Z is turned by an angle t that lowers the cost"),
             HalfStep("U", r"U_+ = W^+R_+^\top", "W⁺ undoes the whitening"),
         )
 
