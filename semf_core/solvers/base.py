@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -147,7 +147,8 @@ class State:
 class HalfStep(NamedTuple):
     """How an iteration changes one factor, the other being as the half step before has left it."""
 
-    factor: Literal["U", "V"]
+    factor: str
+    """U or V."""
     formula: str
     """LaTeX. U_+ and V_+ are the new ones, u_k a column of U, v_{k:} a row and v_i a column of V, [·]_+ the positive part."""
     words: str

@@ -24,7 +24,7 @@ LEE_AND_SEUNG = "Lee and Seung's update with the new V, then every component div
 def unit_sums(V: str) -> str:
     """LaTeX of Lee and Seung's update of U for these coefficients."""
     ratio = rf"(M\oslash U{V}){V}^\top\oslash \mathbf 1\mathbf 1^\top {V}^\top"
-    return rf"U_+ = U'D^{{-1}},\quad U' = U\odot {ratio},\ D = \operatorname{{diag}}(\mathbf 1^\top U')"
+    return rf"U_+ = U'D^{{-1}},\quad U' = U\odot {ratio},\quad D = \operatorname{{diag}}(\mathbf 1^\top U')"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import pytest
 
 from semf_core.factorization.problem import make_problem
 from semf_core.sets.kernels import keep_largest, polar
-from semf_core.solvers import SOLVERS, Limits, Run
+from semf_core.solvers import SOLVERS, CSMFncc, Limits, Run, SparsenessNMF
 from semf_core.solvers.base import Solver
 
 RANK = 3
@@ -32,7 +32,7 @@ class Seen:
 def seen(name: str, iteration: int = 3, **options) -> Seen:
     rng = np.random.default_rng(5)
     M = rng.gamma(0.7, size=(14, RANK)) @ rng.gamma(0.7, size=(RANK, 20)) + 0.05 * rng.random((14, 20))
-    solver = SOLVERS.get(name)(**options)
+    solver = SOLVERS.build({"name": name, **options})
     run = Run(make_problem(M, RANK, solver=solver), solver, Limits(max_iter=iteration + 1, tol=0), 1)
     for _ in range(iteration):
         run.advance()
@@ -184,7 +184,7 @@ def test_the_half_steps_are_what_is_said_of_them(name, options, check):
 
 
 def test_weights_stand_in_the_formulas():
-    on_u, on_v = SOLVERS.get("csmfncc")(alpha=0.2, beta=0.3, lam=0.5).half_steps()
+    on_u, on_v = CSMFncc(alpha=0.2, beta=0.3, lam=0.5).half_steps()
     assert "0.2" in on_u.formula and "0.15" in on_u.formula and "0.25" in on_v.formula
-    first, second = SOLVERS.get("nmfsc")(scheme="published").half_steps()
+    first, second = SparsenessNMF(scheme="published").half_steps()
     assert (first.factor, second.factor) == ("V", "U") and r"\mathcal P_s" in second.formula and "V_+" in second.formula
