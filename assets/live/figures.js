@@ -60,7 +60,7 @@ export class Drawing {
   }
 
   look() {
-    const plot = document.querySelector(".st-key-lesson-picture .js-plotly-plot:not(.semf-drawn)");
+    const plot = document.querySelector(".st-key-lesson-figure .js-plotly-plot:not(.semf-drawn)"); // not the chart of a run
     if (!plot?.data || plot.data === this.data) return;
     this.data = plot.data;
     const frame = plot.closest('[data-testid="stElementContainer"]');

@@ -14,7 +14,7 @@ const LIST = [
   ["Q", "follow me: a link and its code, with which others see what you show"],
   ["?", "this list"],
 ];
-const LESSON = [["N P", "the next stage, the one before; while presenting Page Down and Page Up as well"]];
+const LESSON = [["N P", "the next stage, the one before; while presenting Page Down and Page Up as well"], ["↑ ↓", "while presenting: words that are longer than the screen"]];
 const WRITING = "input:not([type=range]):not([type=checkbox]):not([type=radio]):not([type=button]), textarea, select, [contenteditable=true], [role=combobox], [role=listbox], [role=dialog]";
 
 export class Keys {

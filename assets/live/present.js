@@ -5,6 +5,7 @@ import { showCode, tellPage } from "./following.js";
 
 const WRITING = "input:not([type=range]):not([type=checkbox]):not([type=radio]):not([type=button]), textarea, select, [contenteditable=true], [role=combobox], [role=listbox], [role=dialog], dialog";
 const STEPS = { arrowright: 1, arrowleft: -1 };
+const LINES = { arrowdown: 1, arrowup: -1 }; // of words that do not fit
 let page = null; // what the page on show has said of itself
 let ending = 0;
 let full = false; // the browser has given the whole screen
@@ -71,6 +72,7 @@ function pressed(event) {
   else if (!isPresenting()) return;
   else if (key === "escape") take(event, () => present(false));
   else if (turning) take(event, () => turn(turning));
+  else if (LINES[key] && page.page === "learn" && !event.target.closest?.("input, .semf-tile")) take(event, () => scroll(LINES[key]));
   else if (STEPS[key] && !["learn", "workbench"].includes(page.page)) take(event, () => turn(STEPS[key])); // there they are iterations
 }
 
@@ -81,8 +83,15 @@ function take(event, action) {
 }
 
 function clicked(event) {
+  // To Streamlit this page is open already: it would stay at the stage.
+  const link = event.target.closest?.('[data-testid$="NavLink"]');
+  if (link?.pathname === location.pathname) document.querySelector(".st-key-learn-all button")?.click();
   if (event.target.closest?.('[class*="st-key-"][class*="-present"], [data-do="present"]')) present(!isPresenting());
   else if (event.target.closest?.('[class*="st-key-"][class*="-follow"], [data-do="follow"]')) showCode();
+}
+
+function scroll(steps) {
+  document.querySelector('[data-testid="stColumn"]:has(.st-key-lesson-words)')?.scrollBy({ top: steps * 120, behavior: "smooth" });
 }
 
 // The next stage, figure or pair of components, or the one before.

@@ -10,6 +10,11 @@ export class Replay {
     this.frames = new Map();
   }
 
+  // It goes on, or is held somewhere.
+  get shown() {
+    return Boolean(this.on) || this.held !== undefined;
+  }
+
   forget() {
     this.frames.clear();
     this.held = undefined;
@@ -36,6 +41,7 @@ export class Replay {
     view.scrubber.replaying("on");
     view.charts.hold(true, view.history);
     view.say("Replay of a finished run", "replay");
+    view.ending.show(null);
     // At most five a second for twelve seconds: a long recording is shown in larger steps.
     const step = Math.max(1, Math.ceil(keyframes.length / 60));
     // A curve needs a few points before it can be seen to move.

@@ -209,8 +209,8 @@ export class View {
     this.controls?.update(reply);
     if (reply.picture && !replay && !this.replay.on) this.pictures.show(reply.picture);
     this.pictures.titled(reply.computing);
-    if (!this.replay.on) this.say(reply.words, reply.state);
-    this.ending.show(reply.ending);
+    if (!this.replay.shown) this.say(reply.words, reply.state);
+    this.ending.show(replay || this.replay.shown ? null : reply.ending); // a replay is not at its end
     this.describe();
     this.root.dataset.refreshes = Number(this.root.dataset.refreshes || 0) + 1;
     this.report(reply.state);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 import numpy as np
@@ -59,13 +60,20 @@ def _steps(status: RunStatus) -> None:
         with st.popover(word(step.name).sign, help=help_on(step.name)):
             explain(word(step.name))
     st.markdown(f"**Step {position + 1} of {len(steps)}**: {step.words}.")
-    st.latex(step.formula)
+    with st.container(key="substep-formula"):
+        st.latex(_on_lines(step.formula))
     if step.table:
         head = {"": [name for name, _, _ in step.table]}
         st.table(head | {"mean now": [f"{now:.4g}" for _, now, _ in step.table],
                          "mean before": [f"{old:.4g}" for _, _, old in step.table]}, border="horizontal")  # fmt: skip
     if step.before is not None and step.after is not None:
         _matrix(status, step, step.before, step.after)
+
+
+def _on_lines(formula: str) -> str:
+    """A formula and what its symbols are on lines of their own: a phone has no room for them side by side."""
+    lines = re.split(r",\\quad | \\quad(?=\\text\{s\.t\.\})", formula)
+    return formula if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
 
 
 def _go(position: int) -> None:
@@ -99,7 +107,8 @@ def _matrix(status: RunStatus, step: Substep, before: np.ndarray, after: np.ndar
     if step.filled is not None:
         i = int(np.abs(change).argmax())
         st.markdown(f"The entry that changes most, number {i + 1}:")
-        st.latex(step.filled(i, j))
+        with st.container(key="substep-formula-numbers"):
+            st.latex(step.filled(i, j))
 
 
 def _bars(old: np.ndarray, new: np.ndarray) -> None:

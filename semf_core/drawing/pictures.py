@@ -228,11 +228,14 @@ def _smaller(image: Array, size: tuple[int, int]) -> Array:
 
 
 def _rows(tile: tuple[int, ...], count: int, groups: Groups | None) -> list[list[int]]:
-    """Which columns stand in which row: the groups, or as many in a row as make the tiles largest on a square."""
+    """Which columns stand in which row: the groups, or as many in a row as make the tiles largest on a square.
+
+    Of two ways the higher one is taken: on every page the place of a montage is at least as high as it is wide.
+    """
     if groups is not None and sorted(k for g in groups for k in g) == list(range(count)):
         return [list(g) for g in groups]
     height, width = tile[0] + 1, tile[1] + 1
-    across = max(range(1, count + 1), key=lambda n: (-max(n * width, math.ceil(count / n) * height), n))
+    across = max(range(1, count + 1), key=lambda n: (-max(n * width, math.ceil(count / n) * height), -n))
     return [list(range(first, min(first + across, count))) for first in range(0, count, across)]
 
 

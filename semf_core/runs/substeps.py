@@ -1,7 +1,7 @@
 """One iteration taken apart: X, Y, U, V, Λ, Π and Algorithm 2's decision, each before and after, with its formula.
 
 The run is computed again up to the iteration before; its next step is then made once more, and what each factor was
-and became is read from the two states. Algorithms without splitting have two half steps.
+and became is read from the two states. Algorithms without splitting have half steps, whose formulas they state themselves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.recompute import made_again, replayed_before
-from semf_core.solvers import Run
+from semf_core.solvers import Run, descent
+from semf_core.solvers.base import HalfStep
 from semf_core.solvers.penalties import CASE_WORDS
 
 Array = np.ndarray
@@ -79,9 +80,9 @@ def substeps(folder: RunFolder, dataset: Dataset, iteration: int) -> list[Subste
     made_again(run)
     after = _copy(run)
     if not run.solver.splits:
-        return _halves(before, after, "a half step of this algorithm, with the other factor fixed")
+        return _halves(before, after, run.solver.half_steps())
     if before.numbers.get("descending"):
-        return _halves(before, after, "a turn of the descent on the feasible factors themselves")
+        return _halves(before, after, descent.HALF_STEPS)
     steps = _splitting(before, after, float(getattr(run.solver, "gamma", 1.0)))
     inner = getattr(run.solver, "inner", 0)
     if inner:
@@ -98,11 +99,17 @@ def _copy(run: Run) -> _Now:
     return _Now(X, Y, U, V, Lam, Pi, arrays.get("window", np.zeros((2, 4))).copy(), dict(run.state.numbers))
 
 
-def _halves(before: _Now, after: _Now, words: str) -> list[Substep]:
+def _halves(b: _Now, a: _Now, steps: tuple[HalfStep, ...]) -> list[Substep]:
+    pairs = {"U": (b.U, a.U), "V": (b.V, a.V)}
     return [
-        Substep("U", r"U \to U_+", words, before.U, after.U),
-        Substep("V", r"V \to V_+", words, before.V, after.V),
+        Substep(s.factor, s.formula, s.words, *pairs[s.factor], filled=_changed(s.factor.lower(), *pairs[s.factor]))
+        for s in steps
     ]
+
+
+def _changed(sign: str, old: Array, new: Array) -> Callable[[int, int], str]:
+    """What an entry was and became: the formulas of half steps are those of whole vectors or matrices."""
+    return lambda i, j: rf"{sign}_{{{i + 1},{j + 1}}}: {number(float(old[i, j]))} \to {number(float(new[i, j]))}"
 
 
 def _splitting(b: _Now, a: _Now, gamma: float) -> list[Substep]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from semf_core.solvers.base import SOLVERS, Problem, State
-from semf_core.solvers.direct import Factors
+from semf_core.solvers.base import SOLVERS, HalfStep, Problem, State
+from semf_core.solvers.direct import Factors, nnls_steps
 from semf_core.solvers.nmf import PlainNMF
 from semf_core.solvers.nnls import nnls
 
@@ -24,6 +24,9 @@ class AlternatingNNLS(PlainNMF):
     summary: ClassVar[str] = "nonnegative least squares solved exactly, factor after factor, by block principal pivoting"
     reference: ClassVar[str] = "anls-bpp"
     buffers: ClassVar[float] = 18
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        return nnls_steps("least squares without negative entries, exactly")
 
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -144,6 +144,16 @@ class State:
         return pool[-1]
 
 
+class HalfStep(NamedTuple):
+    """How an iteration changes one factor, the other being as the half step before has left it."""
+
+    factor: str
+    """U or V."""
+    formula: str
+    """LaTeX. U_+ and V_+ are the new ones, u_k a column of U, v_{k:} a row and v_i a column of V, [·]_+ the positive part."""
+    words: str
+
+
 Sets = tuple[StructureSet, ...]
 SYSTEMS = 8
 """p×p arrays of the linear systems."""
@@ -211,6 +221,11 @@ class Solver(Parametrized):
     def objective(self) -> str:
         """LaTeX of what is minimised, and subject to what."""
         raise NotImplementedError
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        """What an iteration does to the factors, in its order, where it does not split them; what one iteration is shown by."""
+        words = "a half step of this algorithm"
+        return HalfStep("U", r"U \to U_+", words), HalfStep("V", r"V \to V_+", words)
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         """The sets that U and V are in by the algorithm's own doing, for an M of this shape."""

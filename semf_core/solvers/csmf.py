@@ -9,8 +9,9 @@ import numpy as np
 
 from semf_core.common.parameters import param
 from semf_core.sets import Nonnegative
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors, given_or_random
+from semf_core.sets.base import latex_number
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
+from semf_core.solvers.direct import LEFT, Direct, Factors, given_or_random
 
 SHARE = {"low": 0, "high": 1}
 SHRUNK = 0.5
@@ -57,6 +58,16 @@ class CSMF(Direct):
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         sets: tuple[Sets, Sets] = tuple((Nonnegative(),) if signed else () for signed in self.signs)  # type: ignore[assignment]
         return sets
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        alpha, beta, lam = (latex_number(weight) for weight in (self.alpha, self.beta / 2, self.lam / 2))
+        on_u = rf"t = {alpha}\sum_{{j\ne k}}|u_j| + {beta}"
+        some = "one component after the other, in the rows whose turn it is and in those of largest cost" + LEFT
+        return (
+            HalfStep("U", _shrunk("u_k", r"R_kv_{k:}^\top", "t", r"\|v_{k:}\|^2", self.signs[0]) + rf",\quad {on_u}", some),
+            HalfStep("V", _shrunk("v_{k:}", r"u_k^\top R_k", lam, r"\|u_k\|^2", self.signs[1]),
+                     "the same for the rows of V, in columns that are chosen alike"),
+        )  # fmt: skip
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         """Components uniform in (0, 1), coefficients by least squares (§4.2); their size is remembered, to see a drift."""
@@ -160,6 +171,13 @@ class CSMFncc(CSMF):
         (m, n), p, (X0, Y0) = problem.matrix.shape, problem.rank, problem.start
         Xt = rng.random((p, m)) if X0 is None else problem.x_set.project(X0).T
         return Factors(Xt, rng.random((p, n)) if Y0 is None else problem.y_set.project(Y0))
+
+
+def _shrunk(vector: str, target: str, threshold: str, size: str, nonnegative: bool) -> str:
+    """LaTeX of Theorem 1's minimiser over one component."""
+    if nonnegative:
+        return rf"{vector} \leftarrow \bigl[{target} - {threshold}\bigr]_+/{size}"
+    return rf"{vector} \leftarrow \operatorname{{sign}}(r)\bigl[|r| - {threshold}\bigr]_+/{size},\quad r = {target}"
 
 
 def minimised(B: Array, C: Array, gram: Array, alpha: float, lasso: float, nonnegative: bool) -> Array:

@@ -19,7 +19,7 @@ from scipy.linalg import eigh
 
 from semf_core.sets import Nonnegative, StructureSet, UnitNorm, VectorSet, combine, members_of
 from semf_core.solvers.alternating import QUIET, inner_steps
-from semf_core.solvers.base import Array, Problem, State
+from semf_core.solvers.base import Array, HalfStep, Problem, State
 from semf_core.solvers.half_steps import moved, relative_change, solve_shifted
 from semf_core.solvers.polish import descend
 from semf_core.solvers.recoding import counts_of, recoded
@@ -30,6 +30,14 @@ GROWTH, LIMIT_GROWTH, DECAY, SHORTEST = 1.05, 1.01, 1.5, 0.01
 SWEEPS, STEPS, CONVEX_STEPS = 10, 5, 15
 """Updates of one factor at most before it is the other's turn: of a swept one between convex sets, of any other, and of
 one in a convex set that takes gradient steps: with few of those the descent comes to rest well above the minimum."""
+
+HALF_STEPS = (
+    HalfStep("U", r"U_+ \approx \arg\min_{U\in\mathcal X}\|M-U\hat V\|_F",
+             "a turn of the descent on the feasible factors themselves; V̂ is V, extrapolated along its last step"),
+    HalfStep("V", r"V_+ \approx \arg\min_{V\in\mathcal Y}\|M-\hat U_+V\|_F",
+             "the same for V; where ‖M−UV‖ would grow, both stay and the next step is shorter"),
+)  # fmt: skip
+"""What a turn does, for those who look at it."""
 
 
 def begin_descent(problem: Problem, state: State, W: Array, Z: Array) -> State:

@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semf_core.solvers.base import Array, Frame, Problem, Solver, State
+from semf_core.solvers.base import Array, Frame, HalfStep, Problem, Solver, State
+
+HALS_U = r"u_k \leftarrow \bigl[u_k + (M-UV)v_{k:}^\top/\|v_{k:}\|^2\bigr]_+"
+HALS_V = r"v_{k:} \leftarrow \bigl[v_{k:} + u_k^\top(M-U_+V)/\|u_k\|^2\bigr]_+"
+"""Half steps that several algorithms take: a component after the other, exactly."""
+SAME = "the same for V, with the new U"
+LEFT = "; R is what the other components leave of M"
+CLOSED = "known when the run began; an iteration changes nothing"
 
 
 class Factors(NamedTuple):
@@ -60,6 +67,16 @@ class Direct(Solver):
         state.W, state.Z = W, Z
         state.numbers["residual"] = fit(problem, W[:p], Z[:p]) if new.residual is None else new.residual
         return state
+
+
+def hals_steps(words: str) -> tuple[HalfStep, ...]:
+    """Coordinate descent over the columns of U, then over the rows of V."""
+    return HalfStep("U", HALS_U, words), HalfStep("V", HALS_V, SAME)
+
+
+def nnls_steps(words: str) -> tuple[HalfStep, ...]:
+    """Nonnegative least squares for U, then for V."""
+    return HalfStep("U", r"U_+ = \arg\min_{U\ge 0}\|M-UV\|_F", words), HalfStep("V", r"V_+ = \arg\min_{V\ge 0}\|M-U_+V\|_F", SAME)
 
 
 def generator(state: State) -> np.random.Generator:

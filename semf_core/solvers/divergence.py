@@ -14,9 +14,17 @@ from semf_core.common.parameters import param
 from semf_core.mathematics.blocks import row_blocks
 from semf_core.mathematics.matrix import DataMatrix, DenseMatrix, SparseMatrix
 from semf_core.sets import Nonnegative, Simplex
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, given_or_random
 from semf_core.solvers.nmf import FAMILY, scaled
+
+LEE_AND_SEUNG = "Lee and Seung's update with the new V, then every component divided by its sum"
+
+
+def unit_sums(V: str) -> str:
+    """LaTeX of Lee and Seung's update of U for these coefficients."""
+    ratio = rf"(M\oslash U{V}){V}^\top\oslash \mathbf 1\mathbf 1^\top {V}^\top"
+    return rf"U_+ = U'D^{{-1}},\quad U' = U\odot {ratio},\quad D = \operatorname{{diag}}(\mathbf 1^\top U')"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +72,14 @@ class DivergenceFitNMF(DivergenceNMF):
     def objective(self) -> str:
         return r"\min_{U,V}\ D(M\,\|\,UV) \quad\text{s.t.}\quad U\ge 0,\; V\ge 0,\; \mathbf{1}^TU=\mathbf{1}^T"
 
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        return (
+            HalfStep(
+                "V", r"V_+ = D\,V',\quad V' = V\odot U^\top(M\oslash UV)", "V comes first; the sums D of the new U go into it"
+            ),
+            HalfStep("U", unit_sums("V'"), LEE_AND_SEUNG),
+        )
+
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank
         Xt, Y = state.W[:p], state.Z[:p]
@@ -92,6 +108,13 @@ class LNMF(DivergenceNMF):
         return (
             r"\min_{U,V}\ D(M\,\|\,UV) + a\sum_{i,j}(U^TU)_{ij} - b\sum_i (VV^T)_{ii}"
             r" \quad\text{s.t.}\quad U\ge 0,\; V\ge 0,\; \mathbf{1}^TU=\mathbf{1}^T"
+        )
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        root = r"V_+ = c\,V',\quad V' = \sqrt{V\odot U^\top(M\oslash UV)}"
+        return (
+            HalfStep("V", root, "V comes first, with a square root; c is the number that fits best"),
+            HalfStep("U", unit_sums("V'"), LEE_AND_SEUNG),
         )
 
     def update(self, problem: Problem, state: State) -> Factors:
@@ -127,6 +150,13 @@ class NsNMF(DivergenceNMF):
         return (
             r"\min_{U,H}\ D(M\,\|\,USH),\; V=SH,\; S=(1-\theta)I+\tfrac{\theta}{p}\mathbf{1}\mathbf{1}^T"
             r" \quad\text{s.t.}\quad U\ge 0,\; H\ge 0,\; \mathbf{1}^TU=\mathbf{1}^T"
+        )
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        smooth = r"V_+ = SH_+,\quad H_+ = H\odot (US)^\top(M\oslash UV)\oslash (US)^\top\mathbf 1\mathbf 1^\top"
+        return (
+            HalfStep("V", smooth, f"V comes first; S smooths with θ = {self.theta:g}"),
+            HalfStep("U", unit_sums("V_+"), LEE_AND_SEUNG),
         )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:

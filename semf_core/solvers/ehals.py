@@ -9,7 +9,7 @@ import numpy as np
 
 from semf_core.common.parameters import InvalidInput, param
 from semf_core.solvers.alternating import QUIET, balanced, balanced_start, inner_steps, revive
-from semf_core.solvers.base import SOLVERS, Array, Problem, Solver, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Solver, State
 from semf_core.solvers.direct import Factors, fit
 from semf_core.solvers.nmf import PlainNMF
 from semf_core.solvers.polish import descend
@@ -46,6 +46,13 @@ class ExtrapolatedNMF(PlainNMF):
         super().__post_init__()
         if not self.limit_growth <= self.growth < self.decay:
             raise InvalidInput("growth", f"must lie between limit_growth ({self.limit_growth:g}) and decay ({self.decay:g})")
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        ahead = r"U_+ = \bigl[X_+ + \beta\,(X_+ - X)\bigr]_+,\quad X_+ \approx \arg\min_{X\ge 0}\|M-X\hat Y\|_F"
+        return (
+            HalfStep("U", ahead, "sweeps over the components, then further along the last step; Ŷ is V, extrapolated like it"),
+            HalfStep("V", r"V_+ \approx \arg\min_{V\ge 0}\|M-U_+V\|_F", "sweeps over the rows of V, with the new U"),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         Xt, Y = balanced_start(problem, rng)

@@ -9,9 +9,9 @@ import numpy as np
 
 from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets import Sparse, UnitNorm
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.bases import BASES, fixed_atoms
-from semf_core.solvers.direct import Direct, Factors
+from semf_core.solvers.direct import CLOSED, Direct, Factors
 from semf_core.solvers.ksvd import NONZEROS, PENALTY, first_atoms, nonzeros_for, signals_of
 from semf_core.solvers.omp import batch_omp
 from semf_core.solvers.pixels import image_sides
@@ -72,6 +72,18 @@ class SparseCoding(Direct):
             raise InvalidInput(
                 "dictionary", "is to be given, but the run has no start", "go on from another run, or choose a kind"
             )
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        k = "k" if self.k is None else str(self.k)
+        formula = {
+            "omp": rf"V = \mathrm{{OMP}}_{{{k}}}(M;U)",
+            "mp": rf"V = \mathrm{{MP}}_{{{k}}}(M;U)",
+            "lasso": r"V = \arg\min_V \tfrac12\|M-UV\|_F^2+\lambda\|V\|_1",
+            "focuss": r"v_+ = \Pi U^\top(U\Pi U^\top + \delta I)^{-1}m,\quad "
+            rf"\Pi = \operatorname{{diag}}|v|^{{{2 - self.power:g}}},\ \delta = {self.noise:g}^2\|m\|^2",
+        }[self.coding]
+        words = "least squares, weighted by the last code" if self.coding == "focuss" else CLOSED
+        return (HalfStep("V", formula, f"{words}; the dictionary stays as it is"),)
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         signals = signals_of(problem, state)

@@ -13,7 +13,7 @@ from semf_core.common.extras import optional
 from semf_core.common.parameters import param
 from semf_core.sets import Box, Nonnegative
 from semf_core.sets.kernels import polar
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors
 from semf_core.solvers.spectral import components_exist, leading_svd, plain_array
 
@@ -76,6 +76,15 @@ class FastICA(Rotation):
         return (
             rf"\max_{{U,V}}\ \sum_{{k>1}}\bigl(\mathrm{{E}}\log\cosh {rows}-\mathrm{{E}}\log\cosh\nu\bigr)^2"
             rf" \quad\text{{s.t.}}\quad UV=\mathrm{{PCA}}(M),\; \operatorname{{cov}}({rows})=I"
+        )
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        turned = r"R_+ = \operatorname{orth}\bigl(\mathrm E[g(RZ)Z^\top]-\mathrm E[g'(RZ)]R\bigr),\ g=\tanh"
+        sources, mixing = ("V", "U") if self.independent == "coefficients" else ("U", "V")
+        rows, columns = ("V_{2:p}", "U_{2:p}") if sources == "V" else (r"U_{2:p}^\top", r"V_{2:p}^\top")
+        return (
+            HalfStep(sources, rf"{rows} = R_+Z,\quad {turned}", "the rotation R of the whitened data Z is improved once"),
+            HalfStep(mixing, rf"{columns} = AR_+^\top", "A undoes the whitening: the product stays PCA's"),
         )
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
@@ -146,6 +155,13 @@ class NonnegativeICA(Rotation):
 
     def objective(self) -> str:
         return r"\min_{R^TR=I}\ \tfrac1{2n}\|\min(RZ,0)\|_F^2,\; V=\max(RZ,0),\; Z=WM,\; \operatorname{cov}(Z)=I,\; U=W^+R^T"
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        turned = r"R_+ = e^{-t(FY^\top-YF^\top)/n}R,\ Y=RZ,\ F=\min(Y,0)"
+        return (
+            HalfStep("V", rf"V_+ = [R_+Z]_+,\quad {turned}", "the whitened data Z is turned by an angle t that lowers the cost"),
+            HalfStep("U", r"U_+ = W^+R_+^\top", "W⁺ undoes the whitening"),
+        )
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         components_exist(shape, rank)

@@ -12,8 +12,8 @@ from semf_core.common.parameters import InvalidInput, param
 from semf_core.mathematics.matrix import DenseMatrix
 from semf_core.sets import Sparse, UnitNorm
 from semf_core.sets.kernels import normalise
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors, generator
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
+from semf_core.solvers.direct import LEFT, Direct, Factors, generator
 from semf_core.solvers.omp import Codes, batch_omp
 from semf_core.solvers.pursuits import as_codes, lasso, mean_length
 
@@ -159,6 +159,21 @@ class KSVD(CodedDictionary):
         "integer", 1, low=1, high=1000, help="power steps for each atom: 1 is approximate K-SVD, many give the singular vectors"
     )
 
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        v = r"v_{j:} \leftarrow u_j^\top R_j \text{ on the support of } " + self._coded
+        return (
+            HalfStep("V", v, "all samples are coded afresh; each row is fitted once more together with its atom"),
+            HalfStep(
+                "U", r"u_j \leftarrow R_jv_{j:}^\top/\|R_jv_{j:}^\top\|_2", "atom after atom, from the samples that use it" + LEFT
+            ),
+        )
+
+    @property
+    def _coded(self) -> str:
+        if self.coding == "pursuit":
+            return rf"\mathrm{{OMP}}_{{{'k' if self.k is None else self.k}}}(M;U)"
+        return r"\arg\min_V \tfrac12\|M-UV\|_F^2+\lambda\|V\|_1"
+
     def objective(self) -> str:
         if self.coding == "pursuit":
             return super().objective()
@@ -220,6 +235,17 @@ class OptimalDirections(CodedDictionary):
     title: ClassVar[str] = "MOD"
     summary: ClassVar[str] = "method of optimal directions: codes by matching pursuit, then all atoms together by least squares"
     reference: ClassVar[str] = "mod"
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        k = "k" if self.k is None else str(self.k)
+        return (
+            HalfStep(
+                "V",
+                rf"V_+ = D\,V',\quad V' = \mathrm{{OMP}}_{{{k}}}(M;U)",
+                "all samples are coded afresh; then the atoms' lengths D",
+            ),
+            HalfStep("U", r"U_+ = MV'^\top(V'V'^\top)^{+}D^{-1}", "least squares for all atoms together, then unit length"),
+        )
 
     def refit(self, Dt: Array, signals: Array, codes: Codes) -> tuple[Array, Codes]:
         return least_squares_atoms(Dt, signals, codes)

@@ -11,7 +11,7 @@ import numpy as np
 from semf_core.common.extras import optional
 from semf_core.common.parameters import param
 from semf_core.sets import Box, NormBall
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, generator
 from semf_core.solvers.spectral import components_exist, leading_svd, plain_array
 
@@ -58,6 +58,14 @@ class LassoPCA(Direct):
         components_exist(shape, rank)
         others = (NormBall(1.0, axis="row", columns=tuple(range(1, rank))),) if rank > 1 else ()
         return (), (Box(1, 1, axis="row", columns=(0,)), *others)
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        on_u = r"U_+ = \arg\min_U \tfrac12\|\bar M-UV\|_F^2+\lambda\|U\|_1"
+        on_v = r"v_{k:} \leftarrow \frac{r}{\max(1,\|r\|_2)},\quad r = v_{k:} + u_k^\top(\bar M-U_+V)/\|u_k\|^2"
+        return (
+            HalfStep("U", on_u, "the lasso, beside the mean; M̄ is M without it"),
+            HalfStep("V", on_v, "one row after the other, with the new U"),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         M, q = plain_array(problem.matrix), problem.rank - 1

@@ -10,8 +10,8 @@ import scipy.linalg
 
 from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets import Box
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets
-from semf_core.solvers.spectral import Spectral, leading_svd, plain_array
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets
+from semf_core.solvers.spectral import Spectral, closed_form, leading_svd, plain_array
 
 
 @SOLVERS.register
@@ -47,6 +47,10 @@ class LocalFeatures(Spectral):
             r"\min_{U}\ \|M-UV\|_F^2 \quad\text{s.t.}\quad V_{1\cdot}=\mathbf 1^T,\;"
             r" V_{2:p}=(K\bar M)_S,\; K=\Psi\Lambda^{-1/2}\Psi^T"
         )
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        regression = r"u_1 = \tfrac1n M\mathbf 1,\quad U_{2:p} = \Psi\Lambda^{1/2}\Psi_S^\top(\Psi_S\Psi_S^\top)^{-1}"
+        return closed_form(regression, r"v_{1:} = \mathbf 1^\top,\quad V_{2:p} = (\Psi\Lambda^{-1/2}\Psi^\top\bar M)_S")
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         if self.modes is not None and not rank - 1 <= self.modes <= min(shape):

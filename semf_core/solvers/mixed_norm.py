@@ -14,8 +14,8 @@ from semf_core.sets import GroupSparseness, Nonnegative, Sparseness, UnitNorm
 from semf_core.sets.base import check_indices, latex_number
 from semf_core.sets.hoyer import best_vector, ratio_of
 from semf_core.sets.hoyer_groups import split_pair
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors, generator, given_or_random
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
+from semf_core.solvers.direct import HALS_V, LEFT, Direct, Factors, generator, given_or_random
 from semf_core.solvers.polish import descend
 
 Groups = Sequence[Sequence[int]]
@@ -147,6 +147,15 @@ class MixedNormNMF(Direct):
         if self.shared:
             return (GroupSparseness(groups, targets, axis=axis),)
         return tuple(Sparseness(s, axis=axis, columns=group) for group, s in zip(groups, targets, strict=True))
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        kept = r"u\ge 0,\ \|u\|_2=1,\ \|u\|_1=k_j"
+        pairs = "columns of a group trade their k in pairs, then each by itself" if self.shared else "one column after the other"
+        on_v = HalfStep("V", HALS_V, f"{self.inner} sweeps over the rows of V, with the new U")
+        if self.sparseness_y is not None:
+            best = r"v_{j:} \leftarrow t_j\arg\max\bigl\{u_j^\top R_j y^\top : y\ge 0,\ \|y\|_2=1,\ \|y\|_1=k^v_j\bigr\}"
+            on_v = HalfStep("V", best, "the same for the rows of V, and their lengths t by least squares")
+        return HalfStep("U", rf"u_j \leftarrow \arg\max\bigl\{{u^\top R_jv_{{j:}}^\top : {kept}\bigr\}}", pairs + LEFT), on_v
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         """Columns of the wanted sparseness: nearest to those given or to plain NMF, or from random vectors (§3)."""

@@ -14,8 +14,8 @@ from semf_core.common.parameters import param
 from semf_core.mathematics.matrix import DenseMatrix, SparseMatrix
 from semf_core.sets import Nonnegative
 from semf_core.solvers.admm import ADMM
-from semf_core.solvers.base import SOLVERS, Array, Frame, Problem, Sets, Solver, State
-from semf_core.solvers.direct import Direct, Factors, given_or_random
+from semf_core.solvers.base import SOLVERS, Array, Frame, HalfStep, Problem, Sets, Solver, State
+from semf_core.solvers.direct import SAME, Direct, Factors, given_or_random, hals_steps
 
 OBJECTIVE = r"\min_{U,V}\ \|M-UV\|_F^2 \quad\text{s.t.}\quad U\ge 0,\; V\ge 0"
 FAMILY = "Nonnegative factorization"
@@ -52,6 +52,12 @@ class MultiplicativeNMF(PlainNMF):
     summary: ClassVar[str] = "Lee and Seung's classic updates: simple, never increasing, slow at the end"
     reference: ClassVar[str] = "lee-seung"
 
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        return (
+            HalfStep("U", r"U_+ = U\odot (MV^\top)\oslash(UVV^\top)", "every entry times the ratio of the gradient's two parts"),
+            HalfStep("V", r"V_+ = V\odot (U_+^\top M)\oslash(U_+^\top U_+V)", SAME),
+        )
+
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank
         Xt, Y = state.W[:p], state.Z[:p]
@@ -86,6 +92,9 @@ class CoordinateNMF(PlainNMF):
     summary: ClassVar[str] = "scikit-learn's coordinate descent: every entry is minimised exactly in turn, never increasing, fast"
     reference: ClassVar[str] = "hals"
 
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        return hals_steps("one component after the other, each exactly")
+
     def init(self, problem: Problem, rng: np.random.Generator) -> State:
         scikit_nmf()  # here, so that importing it does not count as time of the first iteration
         return super().init(problem, rng)
@@ -117,6 +126,13 @@ class ProjectedGradientNMF(PlainNMF):
     reference: ClassVar[str] = "lin-pg"
 
     inner: int = param("integer", 50, low=1, high=10_000, help="gradient steps at most on one factor before the other's turn")
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        steps = f"at most {self.inner} projected gradient steps, each with a length t from a line search"
+        return (
+            HalfStep("U", r"U \leftarrow \bigl[U - t\,(UV-M)V^\top\bigr]_+", steps),
+            HalfStep("V", r"V \leftarrow \bigl[V - t\,U_+^\top(U_+V-M)\bigr]_+", SAME),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         M = problem.matrix

@@ -10,7 +10,7 @@ import numpy as np
 from semf_core.common.parameters import param
 from semf_core.sets import Nonnegative, Sparse
 from semf_core.sets.kernels import keep_largest_nonnegative
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, generator, given_or_random
 from semf_core.solvers.nnls import nnls, reverse_sparse_nnls, sparse_nnls
 from semf_core.solvers.polish import descend
@@ -37,6 +37,10 @@ class CountedNMF(Direct):
     updates: str = param(
         "choice", "nnls", choices=("nnls", "sweeps"), help="exact least squares, or one sweep of coordinate descent"
     )
+
+    @property
+    def _by(self) -> str:
+        return "least squares without negative entries" if self.updates == "nnls" else "one sweep of coordinate descent"
 
     def choosing(self, state: State) -> bool:
         """Whether this iteration chooses the support; counts the iterations on it."""
@@ -90,6 +94,15 @@ class CountedPartsNMF(CountedNMF):
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         return (Nonnegative(), Sparse(self.count(shape[0]))), (Nonnegative(),)
 
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        k = rf"{100 * self.share:g}\,\%\,m"
+        chosen = rf"U_+ = H_k\Bigl(\arg\min_{{U\ge 0}}\|M-UV\|_F\Bigr),\quad k = {k}"
+        return (
+            HalfStep("U", chosen, f"H keeps the k largest entries of a column; for at most {self.rounds - 1} more iterations "
+                     "only the fit on that support is improved"),
+            HalfStep("V", r"V_+ = \arg\min_{V\ge 0}\|M-U_+V\|_F", self._by),
+        )  # fmt: skip
+
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank
         Xt, Y = state.W[:p], state.Z[:p]
@@ -130,6 +143,14 @@ class CountedCodesNMF(CountedNMF):
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         return (Nonnegative(),), (Nonnegative(), Sparse(min(self.most, rank)))
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        least = rf"\arg\min_{{V\ge 0,\ \|v_i\|_0\le {self.most}}}\|M-U_+V\|_F"
+        return (
+            HalfStep("U", r"U_+ = \arg\min_{U\ge 0}\|M-UV\|_F\cdot D^{-1}", f"{self._by}, then unit length; "
+                     "where V is chosen afresh only components that nobody uses are replaced"),
+            HalfStep("V", rf"V_+ \approx {least}", f"greedily; for at most {self.rounds - 1} more iterations on that support"),
+        )  # fmt: skip
 
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank

@@ -11,12 +11,13 @@ import numpy as np
 from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets import Nonnegative, Sparseness
 from semf_core.sets.base import latex_number
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors, balanced, given_or_random
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
+from semf_core.solvers.direct import HALS_U, HALS_V, Direct, Factors, balanced, given_or_random
 from semf_core.solvers.polish import descend
 
 GROWTH, HALVINGS = 1.2, 60
 """A step that was accepted grows by this factor; a step that would raise the cost is halved at most so often."""
+SCALED = "; in the end rows of V have length one again"
 LEAST_STEP, ROOM = 1e-200, 1e-9
 """As published: a shorter step is the end, and this is added to a divisor."""
 
@@ -77,6 +78,25 @@ class SparsenessNMF(Direct):
         on_x: Sets = () if self.sparseness_x is None else (Sparseness(self.sparseness_x),)
         on_y: Sets = () if self.sparseness_y is None else (Sparseness(self.sparseness_y, axis="row"),)
         return (Nonnegative(), *on_x), (Nonnegative(), *on_y)
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        published = self.scheme == "published"
+        first, second = ("V", "U") if published else ("U", "V")
+        return self._half_step(first, "", published), self._half_step(second, "_+", published)
+
+    def _half_step(self, factor: str, newer: str, published: bool) -> HalfStep:
+        """One factor, with the other one as the half step before has left it."""
+        other = {"U": f"V{newer}", "V": f"U{newer}"}[factor]
+        slope, free, ratio = {
+            "U": (rf"(U{other}-M){other}^\top", HALS_U.replace("V", other), rf"(M{other}^\top)\oslash(U{other}{other}^\top)"),
+            "V": (rf"{other}^\top({other}V-M)", HALS_V.replace("U_+", other), rf"({other}^\top M)\oslash({other}^\top {other}V)"),
+        }[factor]
+        if (self.sparseness_x if factor == "U" else self.sparseness_y) is not None:
+            words = "a gradient step and the nearest vectors of the sparseness; t is halved until the error falls"
+            return HalfStep(factor, rf"{factor}_+ = \mathcal P_s\bigl({factor} - t\,{slope}\bigr)", words + SCALED)
+        if published:
+            return HalfStep(factor, rf"{factor}_+ = {factor}\odot {ratio}", "Lee and Seung's update" + SCALED)
+        return HalfStep(factor, free, "one row or column after the other, exactly" + SCALED)
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         M = problem.matrix

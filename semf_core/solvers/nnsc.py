@@ -9,7 +9,8 @@ import numpy as np
 
 from semf_core.common.parameters import param
 from semf_core.sets import Nonnegative, UnitNorm
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.sets.base import latex_number
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, given_or_random
 from semf_core.solvers.nmf import scaled
 
@@ -41,6 +42,14 @@ class NNSC(Direct):
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         return (Nonnegative(), UnitNorm()), (Nonnegative(),)
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        slope = r"U_+ = \mathcal P\bigl(U - t\,(UV-M)V^\top\bigr)"
+        ratio = rf"V_+ = V\odot (U_+^\top M)\oslash(U_+^\top U_+V + {latex_number(self.lam)})"
+        return (
+            HalfStep("U", slope, "a gradient step, then nonnegative columns of length one; t is halved until the error falls"),
+            HalfStep("V", ratio, "Lee and Seung's update with the price λ in the denominator, with the new U"),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         state.numbers["length"] = 1.0

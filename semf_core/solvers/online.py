@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from semf_core.common.parameters import param
 from semf_core.sets import Sparse, UnitNorm
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, generator
 from semf_core.solvers.ksvd import NONZEROS, first_atoms, nonzeros_for, noted, rank_one_sweep, refreshed, signals_of
 from semf_core.solvers.omp import batch_omp
@@ -56,6 +56,19 @@ class OnlineDictionary(Direct):
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         k = nonzeros_for(self.k, rank)
         return (UnitNorm(),), (Sparse(k),) if self.coding == "pursuit" else ()
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        atoms = (
+            r"u_j \leftarrow \frac{u_j + (b_j-Ua_j)/A_{jj}}{\|\cdot\|_2},\quad A=\sum\varphi\,vv^\top,\ B=\sum\varphi\,mv^\top"
+        )
+        coded = r"V_+ = \arg\min_V \tfrac12\|M-U_+V\|_F^2+\lambda\|V\|_1"
+        if self.coding == "pursuit":
+            coded = rf"V_+ = \mathrm{{OMP}}_{{{'k' if self.k is None else self.k}}}(M;U_+)"
+        after = "; a sweep of K-SVD then fits both" if self.coding == "pursuit" else ""
+        return (
+            HalfStep("U", atoms, f"once over the atoms after every batch of {self.batch} samples; older batches fade by φ"),
+            HalfStep("V", coded, f"all samples are coded with the new atoms{after}"),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         signals, p = signals_of(problem, state), problem.rank

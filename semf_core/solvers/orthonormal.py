@@ -10,7 +10,7 @@ import numpy as np
 from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets import Orthonormal, Sparse
 from semf_core.sets.kernels import keep_largest, polar
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors
 from semf_core.solvers.ksvd import NONZEROS, nonzeros_for
 
@@ -44,6 +44,13 @@ class OrthonormalDictionary(Direct):
                 "rank", f"is {rank}, but only {shape[0]} atoms of length {shape[0]} can be orthonormal", "lower it"
             )
         return (Orthonormal(),), (Sparse(nonzeros_for(self.k, rank)),)
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        k = "k" if self.k is None else str(self.k)
+        return (
+            HalfStep("U", r"U_+ = PQ^\top,\quad MV^\top = P\Sigma Q^\top", "the best rotation, by one SVD (Procrustes)"),
+            HalfStep("V", rf"V_+ = H_{{{k}}}(U_+^\top M)", "the k largest coefficients of each sample are kept"),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         X0 = problem.start[0]

@@ -11,7 +11,7 @@ import numpy as np
 from semf_core.common.extras import optional
 from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets import Box, Sparse, UnitNorm
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, generator
 from semf_core.solvers.ksvd import first_atoms, noted, refreshed, signals_of
 from semf_core.solvers.omp import Codes
@@ -45,6 +45,12 @@ class KMeans(Direct):
         if rank > shape[1]:
             raise InvalidInput("rank", f"is {rank}, but there are only {shape[1]} samples to make prototypes of", "lower it")
         return (), (Sparse(1), Box(0.0, 1.0))
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        return (
+            HalfStep("U", r"U_+ = MV^\top(VV^\top)^{-1}", "every prototype becomes the mean of the samples that chose it"),
+            HalfStep("V", r"v_i = e_k,\quad k = \arg\min_k \|m_i-u_k\|_2", "every sample chooses the nearest of the new ones"),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         signals, X0 = signals_of(problem, state), problem.start[0]
@@ -97,6 +103,12 @@ class LikelihoodDictionary(Direct):
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         return (UnitNorm(),), ()
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        return (
+            HalfStep("U", r"U_+ = \bigl(U + \eta\,(M-UV)V^\top\bigr)D^{-1}", "a gradient step on all atoms, then unit length"),
+            HalfStep("V", r"V_+ = \arg\min_V \tfrac12\|M-U_+V\|_F^2+\lambda\|V\|_1", "all samples are coded with the new atoms"),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         signals = signals_of(problem, state)

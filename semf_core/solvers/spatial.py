@@ -10,8 +10,8 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 
 from semf_core.common.parameters import param
 from semf_core.sets import Nonnegative, UnitNorm
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors, given_or_random
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
+from semf_core.solvers.direct import LEFT, Direct, Factors, given_or_random
 from semf_core.solvers.pixels import image_sides, pixel_places
 
 STEPS = 3
@@ -67,6 +67,14 @@ class SpatialFactorization(Direct):
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         return (Nonnegative(), UnitNorm()), (() if self.signed else (Nonnegative(),))
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        on_u = r"u_k \leftarrow \frac{[r]_+}{\|[r]_+\|_2},\quad r = R_kv_{k:}^\top - \lambda'\,(Eu_k-\mu u_k)"
+        on_v = r"v_{k:} + u_k^\top(M-U_+V)" if self.signed else r"\bigl[v_{k:} + u_k^\top(M-U_+V)\bigr]_+"
+        return (
+            HalfStep("U", on_u, "one component after the other; E holds the distances of pixels" + LEFT),
+            HalfStep("V", rf"v_{{k:}} \leftarrow {on_v}", f"{STEPS} rounds over the rows of V, each exactly"),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         Xt, Y = given_or_random(problem, rng)

@@ -13,8 +13,8 @@ from semf_core.common.extras import optional
 from semf_core.common.parameters import InvalidInput, param
 from semf_core.mathematics.matrix import DataMatrix, DenseMatrix, SparseMatrix
 from semf_core.sets import Box, Orthonormal, UnitNorm
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
+from semf_core.solvers.direct import CLOSED, Direct, Factors
 
 FULL_COST = 4e9
 """m·n·min(m, n) up to which the whole decomposition of a dense matrix is computed (a few seconds on one core)."""
@@ -56,6 +56,11 @@ def components_exist(shape: tuple[int, int], rank: int) -> None:
     most = min(shape)
     if rank > most:
         raise InvalidInput("rank", f"is {rank}, but a {shape[0]}×{shape[1]} matrix has only {most} components", "lower it")
+
+
+def closed_form(U: str, V: str) -> tuple[HalfStep, ...]:
+    """What the factors are, in LaTeX: there are no steps."""
+    return HalfStep("U", U, CLOSED), HalfStep("V", V, CLOSED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +107,9 @@ class TruncatedSVD(Spectral):
     def objective(self) -> str:
         return r"\min_{U,V}\ \|M-UV\|_F^2 \quad\text{s.t.}\quad U^TU=I"
 
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        return closed_form(r"U = (q_1,\dots,q_p),\quad M = Q\Sigma W^\top", r"V = U^\top M")
+
     def solve(self, problem: Problem, rng: np.random.Generator) -> tuple[Array, Array]:
         return signed(*leading_svd(problem.matrix, plain_array(problem.matrix), problem.rank, rng))
 
@@ -120,6 +128,10 @@ class PrincipalComponents(Spectral):
     def objective(self) -> str:
         mean = r"U_1=\tfrac1n M\mathbf 1,\; V_{1\cdot}=\mathbf 1^T"
         return rf"\min_{{U,V}}\ \|M-UV\|_F^2 \quad\text{{s.t.}}\quad {mean},\; U_{{2:p}}^TU_{{2:p}}=I"
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        mean = r"u_1 = \tfrac1n M\mathbf 1,\quad U_{2:p} = (q_1,\dots,q_{p-1}),\ M-u_1\mathbf 1^\top = Q\Sigma W^\top"
+        return closed_form(mean, r"v_{1:} = \mathbf 1^\top,\quad V_{2:p} = U_{2:p}^\top(M-u_1\mathbf 1^\top)")
 
     def claims(self, rank: int) -> tuple[Sets, Sets]:
         others = (UnitNorm(columns=tuple(range(1, rank))),) if rank > 1 else ()
@@ -163,6 +175,12 @@ class LatentSemanticIndexing(Spectral):
         if self.weights == "none":
             return r"\min_{U,V}\ \|M-UV\|_F^2 \quad\text{s.t.}\quad U^TU=I"
         return r"\min_{U,V}\ \|\operatorname{diag}(w)(M-UV)\|_F^2 \quad\text{s.t.}\quad U^T\operatorname{diag}(w)^2U=I"
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        weighted = r"\operatorname{diag}(w)" if self.weights == "idf" else ""
+        inverse = r"\operatorname{diag}(w)^{-1}" if weighted else ""
+        leading = r"(q_1,\dots,q_p)"
+        return closed_form(rf"U = {inverse}{leading},\quad {weighted}M = Q\Sigma W^\top", rf"V = {leading}^\top {weighted}M")
 
     def claims(self, rank: int) -> tuple[Sets, Sets]:
         return super().claims(rank) if self.weights == "none" else ((), ())

@@ -9,7 +9,7 @@ import numpy as np
 
 from semf_core.common.parameters import param
 from semf_core.sets import Nonnegative, NormBall
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, given_or_random
 from semf_core.solvers.pixels import image_sides, pixel_places
 
@@ -108,6 +108,18 @@ class StructuredSparsePCA(Direct):
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         sign: Sets = (Nonnegative(),) if self.nonnegative else ()
         return sign, (*sign, NormBall(1.0, axis="row"))
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        on_u = r"U \leftarrow \operatorname{prox}_{\lambda\Omega/L}\bigl(U - \tfrac1L(UV-M)V^\top\bigr)"
+        on_v = r"v_{k:} \leftarrow \frac{r}{\max(1,\|r\|_2)},\quad r = v_{k:} + u_k^\top(M-U_+V)/\|u_k\|^2"
+        return (
+            HalfStep(
+                "U",
+                on_u,
+                f"{INNER} gradient steps, each followed by shrinking the half planes; L is the largest eigenvalue of VVᵀ",
+            ),
+            HalfStep("V", on_v, f"{INNER} rounds over the rows of V, each to its best length of at most one"),
+        )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         """Random coefficients of length 1 and the components that fit them, or what was given."""

@@ -10,8 +10,8 @@ import numpy as np
 from semf_core.common.parameters import param
 from semf_core.sets import Nonnegative, Sparse, StructureSet
 from semf_core.solvers.alternating import QUIET, balanced_start, inner_steps, revive, unit
-from semf_core.solvers.base import SOLVERS, Array, Problem, Sets, State
-from semf_core.solvers.direct import Direct, Factors, fit
+from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
+from semf_core.solvers.direct import SAME, Direct, Factors, fit
 
 SHORTER = 1.0001
 """Steps on a factor with counted nonzeros are shorter than 1/L by this factor κ: its set is not convex."""
@@ -74,6 +74,14 @@ class InertialNMF(Direct):
         on_x: Sets = () if self.share is None else (Sparse(max(1, round(self.share * shape[0]))),)
         on_y: Sets = () if self.most is None else (Sparse(min(self.most, rank)),)
         return (Nonnegative(), *on_x), (Nonnegative(), *on_y)
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        step = r"U_+ = \mathcal P\bigl(\hat U - \tfrac{1}{\kappa L}(\hat UV-M)V^\top\bigr),\quad \hat U = U + w\,(U-U_-)"
+        return (
+            HalfStep("U", step, f"at most {self.inner} gradient steps from a point beyond the last one, made feasible; "
+                     "L is the largest eigenvalue of VVᵀ"),
+            HalfStep("V", r"V_+ = \mathcal P\bigl(\hat V - \tfrac{1}{\kappa L}U_+^\top(U_+\hat V-M)\bigr)", SAME),
+        )  # fmt: skip
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         Xt, Y = balanced_start(problem, rng)

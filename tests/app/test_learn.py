@@ -154,6 +154,17 @@ def test_half_steps_of_another_algorithm(tmp_path):
     recorded = record(preset("swimmer-nmf"), folder)
     first, second = substeps(folder, recorded.dataset, 3)
     assert (first.name, second.name) == ("U", "V") and np.abs(present(first.after) - present(first.before)).max() > 0
+    stated = recorded.run.solver.half_steps()
+    assert [(s.formula, s.words) for s in (first, second)] == [(s.formula, s.words) for s in stated]
+    assert present(first.filled)(3, 2).startswith("u_{4,3}: ")
+
+
+def test_a_turn_of_the_descent_has_its_formulas(tmp_path):
+    """The default engine ends with a descent on the feasible factors."""
+    folder = RunFolder(tmp_path)
+    recorded = record(preset("digits-parts"), folder)
+    first, second = substeps(folder, recorded.dataset, recorded.run.iterations)
+    assert r"U\in\mathcal X" in first.formula and r"V\in\mathcal Y" in second.formula
 
 
 def test_the_demo_on_home_has_a_kick_and_changes_its_penalties(tmp_path):

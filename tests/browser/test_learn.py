@@ -30,12 +30,35 @@ def test_presenting_words_and_steps(server, visit):
     page.keyboard.press("1")
     page.locator(".st-key-lesson-question .stMarkdownBadge").wait_for()
     assert page.evaluate(SMALL_IN_LESSON) == []
+    page.keyboard.press("PageDown")
+    heading(page, "Limbs apart from the torso")
     page.keyboard.press("PageUp")
-    heading(page, "Sparse NMF")
+    heading(page, "Equal nonzeros")
+    for title in ("Limbs apart from the torso", "Groups"):
+        page.keyboard.press("PageDown")
+        heading(page, title)
+    # The longest words and the widest formula beside a run, after the answer.
+    page.keyboard.press("2")
+    page.locator(".st-key-lesson-question .stMarkdownBadge").wait_for()
+    page.wait_for_selector(".semf-tile")
+    page.wait_for_function(f"document.querySelector('.semf-basis img').getBoundingClientRect().height >= {0.6 * 1080}")
+    page.wait_for_timeout(700)  # in which a drawing would be copied
+    assert page.evaluate(WORDS) == {"below": False, "cut": 0, "copies": 0}
     page.keyboard.press("Escape")
     page.wait_for_selector("body:not(.semf-presenting)", state="attached")
-    # A word on a press, and one iteration taken apart.
+    # A replay says where it is, not how the run ended; once it is over, the end is told.
     page.wait_for_selector(LIVE)
+    page.wait_for_function("!document.querySelector('.semf-live').view.replay.on")
+    ending = page.locator(".semf-ending")
+    ending.wait_for()
+    for button in ("Replay", "Pause replay"):
+        page.get_by_role("button", name=button, exact=True).click()
+        ending.wait_for(state="hidden")
+        quiet(page)
+        assert page.locator(".semf-state").text_content() == "Replay of a finished run" and not ending.is_visible()
+    page.get_by_label("Final factors").check()
+    ending.wait_for()
+    # A word on a press, and one iteration taken apart.
     page.locator(".semf-badge.semf-word").first.click()
     page.get_by_role("dialog").get_by_text("with a cosine above 0.99").wait_for()
     page.get_by_role("button", name="Close").click()
@@ -51,7 +74,7 @@ def test_presenting_words_and_steps(server, visit):
         assert serious(page) == [], scheme
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_timeout(800)
-    assert too_wide(page) == []
+    assert too_wide(page) == [] and serious(page) == [], "a formula that is scrolled can not be reached by keys"
 
 
 def test_a_class_follows_the_lecturer_and_leaves_and_returns(server, visit):
@@ -162,6 +185,12 @@ def test_a_sketch_and_two_stages_are_followed(server, visit):
     assert student.locator(".semf-side .semf-tile").count() == 34
 
 
+WORDS = """() => ({
+    below: document.querySelector('.stColumn:has(.st-key-lesson-words)').getBoundingClientRect().bottom > innerHeight,
+    cut: [...document.querySelectorAll('.st-key-lesson-words .katex-display')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1).length,
+    copies: document.querySelectorAll('.semf-drawn').length })"""
+"""Whether words end below the screen, how many formulas are cut off, and copies of drawings where the stage has a run."""
 SMALL_IN_LESSON = """() => [...document.querySelectorAll('.semf-drawn text,'
     + ' .st-key-lesson-words :is(p, kbd, .stMarkdownBadge, .katex-html),'
     + ' .st-key-lesson-picture :is(p, td, th, .stMarkdownBadge, .katex-html)')]

@@ -29,6 +29,11 @@ def text_of(lesson: str, stage: str) -> str:
     return found.text + (found.question.explanation if found.question else "")
 
 
+def _digits() -> tuple[int, int]:
+    model = preset("digits-parts")
+    return model.rank, of(Sparse, model.x[1]).k
+
+
 FACTS = [
     ("factorization", "many-from-few", "1797 columns", "digits-parts", lambda M: M.shape[1] == 1797),
     ("factorization", "many-from-few", "8 × 8 pixels", "digits-parts", lambda M: M.shape[0] == 64),
@@ -38,6 +43,7 @@ FACTS = [
     ("dictionaries", "mixtures-of-three", "in 20 dimensions", "dictionary", lambda M: M.shape[0] == 20),
     ("dictionaries", "mixtures-of-three", "Each of 500 signals", "dictionary", lambda M: M.shape[1] == 500),
     ("penalties", "one-of-six-starts", "in 40 dimensions", "adaptive-penalty", lambda M: M.shape[0] == 40),
+    ("sparse-faces", "your-turn", "20 components of 16 pixels", "digits-parts", lambda M: _digits() == (20, 16)),
     ("penalties", "one-of-six-starts", "each of 1500 codes", "adaptive-penalty", lambda M: M.shape[1] == 1500),
 ]
 
@@ -65,10 +71,12 @@ MEASURED = [
     ("overlap", "no-ghosts", "Of 12 starts that we measured, 4 found", "| 4 / 7 of 12 |"),
     ("dictionaries", "semf-with-fewer-signals", "41.6 of 50 for SeMF", "41.6 / 46.2 / 47.1"),
     ("dictionaries", "semf-with-fewer-signals", "8.0 for K-SVD at 300 signals, and 47.1 for both at 1000", "8.0 / 37.6 / 47.1"),
+    ("dictionaries", "enough-signals", "it is the quicker one", "0.24 / 0.53 / 1.0 s"),
+    ("dictionaries", "enough-signals", "it is the quicker one", "0.17 / 0.26 / 0.20 s"),
 ]
 
 
-@pytest.mark.parametrize(("lesson", "stage", "words", "row"), MEASURED, ids=[m[2] for m in MEASURED])
+@pytest.mark.parametrize(("lesson", "stage", "words", "row"), MEASURED, ids=[f"{m[2]}: {m[3]}" for m in MEASURED])
 def test_what_benchmarks_measured_stands_in_the_results(lesson, stage, words, row):
     assert words in text_of(lesson, stage) and row in RESULTS
 

@@ -53,6 +53,9 @@ def test_describes_itself(cls):
     assert cls.objective is not Solver.objective, f"{cls.__name__}: define objective(), LaTeX"
     latex = cls().objective()
     assert latex.count("{") == latex.count("}") and (r"\min" in latex or r"\max" in latex), f"{cls.__name__}: {latex}"
+    assert cls.splits or cls.half_steps is not Solver.half_steps, f"{cls.__name__}: define half_steps(), in their order, LaTeX"
+    for step in cls().half_steps():
+        assert step.formula.count("{") == step.formula.count("}") and step.words, f"{cls.__name__}: {step}"
     assert SOLVERS.build(cls().to_dict()) == cls()
 
 

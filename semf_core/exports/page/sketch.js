@@ -42,11 +42,13 @@ class Sketch {
     const { low, high, last } = this.data;
     const width = Math.max(220, this.place.clientWidth);
     const height = Math.round(Math.max(210, Math.min(width * 0.52, this.data.tallest ?? 420)));
-    const [across, down] = [width - SKETCH_MARGIN.left - SKETCH_MARGIN.right, height - SKETCH_MARGIN.top - SKETCH_MARGIN.bottom];
-    this.px = (iteration) => SKETCH_MARGIN.left + (across * iteration) / last;
-    this.py = (power) => SKETCH_MARGIN.top + (down * (high - power)) / (high - low);
-    this.columnAt = (x) => Math.max(0, Math.min(COLUMNS_DRAWN - 1, Math.round(((x - SKETCH_MARGIN.left) / across) * (COLUMNS_DRAWN - 1))));
-    this.powerAt = (y) => Math.max(low, Math.min(high, high - ((y - SKETCH_MARGIN.top) / down) * (high - low)));
+    this.scale = document.body.classList.contains("semf-presenting") ? 2 : 1; // words that a hall can read
+    const margin = (this.margin = Object.fromEntries(Object.entries(SKETCH_MARGIN).map(([side, size]) => [side, this.scale * size])));
+    const [across, down] = [width - margin.left - margin.right, height - margin.top - margin.bottom];
+    this.px = (iteration) => margin.left + (across * iteration) / last;
+    this.py = (power) => margin.top + (down * (high - power)) / (high - low);
+    this.columnAt = (x) => Math.max(0, Math.min(COLUMNS_DRAWN - 1, Math.round(((x - margin.left) / across) * (COLUMNS_DRAWN - 1))));
+    this.powerAt = (y) => Math.max(low, Math.min(high, high - ((y - margin.top) / down) * (high - low)));
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.svg.setAttribute("height", height);
     const parts = [this.axes(width, height)];
@@ -63,18 +65,19 @@ class Sketch {
   }
 
   axes(width, height) {
+    const { margin, scale } = this;
     const group = node("g", { class: "axes" });
-    const foot = height - SKETCH_MARGIN.bottom;
-    for (const value of niceTicks(0, this.data.last, width < 500 ? 4 : 8).filter(Number.isInteger)) {
+    const foot = height - margin.bottom;
+    for (const value of niceTicks(0, this.data.last, width < 500 * scale ? 4 : 8).filter(Number.isInteger)) {
       const x = this.px(value);
-      group.append(node("line", { x1: x, x2: x, y1: SKETCH_MARGIN.top, y2: foot }), node("text", { x, y: foot + 16, "text-anchor": "middle" }, value.toLocaleString("en")));
+      group.append(node("line", { x1: x, x2: x, y1: margin.top, y2: foot }), node("text", { x, y: foot + 16 * scale, "text-anchor": "middle" }, value.toLocaleString("en")));
     }
-    for (const [power, label] of logTicks(this.data.low, this.data.high, 6)) {
+    for (const [power, label] of logTicks(this.data.low, this.data.high, 6 / scale)) {
       const y = this.py(power);
-      group.append(node("line", { x1: SKETCH_MARGIN.left, x2: width - SKETCH_MARGIN.right, y1: y, y2: y }), node("text", { x: SKETCH_MARGIN.left - 6, y: y + 4, "text-anchor": "end" }, label));
+      group.append(node("line", { x1: margin.left, x2: width - margin.right, y1: y, y2: y }), node("text", { x: margin.left - 6, y: y + 4 * scale, "text-anchor": "end" }, label));
     }
-    group.append(node("text", { x: width - SKETCH_MARGIN.right, y: height - 3, "text-anchor": "end" }, "iteration"));
-    group.append(node("text", { x: SKETCH_MARGIN.left + 6, y: SKETCH_MARGIN.top + 12 }, this.data.label));
+    group.append(node("text", { x: width - margin.right, y: height - 3, "text-anchor": "end" }, "iteration"));
+    group.append(node("text", { x: margin.left + 6, y: margin.top + 12 * scale }, this.data.label));
     return group;
   }
 

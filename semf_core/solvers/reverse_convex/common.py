@@ -10,7 +10,7 @@ import numpy as np
 from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets import Nonnegative, Sparseness, StructureSet
 from semf_core.sets.base import latex_number
-from semf_core.solvers.base import NEEDS, Array, Problem, Sets, Solver, State
+from semf_core.solvers.base import NEEDS, Array, HalfStep, Problem, Sets, Solver, State
 from semf_core.solvers.direct import Direct, Factors, balanced, given_or_random
 from semf_core.solvers.reverse_convex.geometry import Band
 from semf_core.solvers.reverse_convex.half import Half, Labels, Quadratic, quadratic_for
@@ -33,6 +33,10 @@ class Alternating(Direct):
     reference: ClassVar[str] = "reverse-convex"
     needs: ClassVar[tuple[str, ...]] = ("nonnegative", "complete")
     signed: ClassVar[bool] = False
+    programs: ClassVar[str] = ""
+    """What the convex programs of a half step are, in words."""
+    boundary: ClassVar[str] = ""
+    """LaTeX of what takes the place of a bound below on the sparseness of a vector."""
     program_bytes: ClassVar[tuple[int, int]] = (1200, 250)
     """Memory of the solver of conic programs for each entry and for each nonzero of one."""
 
@@ -58,6 +62,27 @@ class Alternating(Direct):
                 sets.append(Sparseness(band.low, band.high, axis=axis))
             found.append(tuple(sets))
         return found[0], found[1]
+
+    def half_steps(self) -> tuple[HalfStep, ...]:
+        after = "" if self.uses_labels else "; in the end rows of V have length one"
+        return (
+            HalfStep("V", self._program(1, "V", r"\|M-UV\|_F^2"), f"V comes first: {self.programs}"),
+            HalfStep("U", self._program(0, "U", r"\|M-UV_+\|_F^2"), f"the same for U, with the new V{after}"),
+        )
+
+    def _program(self, axis: int, factor: str, fit: str) -> str:
+        """LaTeX of the program for one factor."""
+        vector, weight = ("U_{j}", "V_{i,:}")[axis], self.weights()[axis]
+        price = rf" - {latex_number(weight)}\,\|M\|_F^2\,\langle\nabla\mathrm{{sp}}, {factor}\rangle" if weight else ""
+        kept = [] if self.signed else [rf"{factor}\ge 0"]
+        kept += [self.boundary % vector] if self.least[axis] > 0 else []
+        given = r" \quad\text{s.t.}\quad " + r",\ ".join(kept) if kept else ""
+        return rf"{factor}_+ = \arg\min_{{{factor}}}\ {fit}{price}{given}"
+
+    @property
+    def least(self) -> tuple[float, float]:
+        """The sparseness that columns of X and rows of Y must have."""
+        return 0.0, 0.0
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         Xt, Y = given_or_random(problem, rng)
@@ -153,6 +178,10 @@ class Banded(Alternating):
 
     def bands(self, shape: tuple[int, int]) -> tuple[Band, Band]:
         return Band(self.x_low, self.x_high, shape[0]), Band(self.y_low, self.y_high, shape[1])
+
+    @property
+    def least(self) -> tuple[float, float]:
+        return self.x_low, self.y_low
 
     def bounds_latex(self) -> list[str]:
         """The bounds that say something, on the columns of U and on the rows of V."""

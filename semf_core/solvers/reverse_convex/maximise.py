@@ -30,6 +30,8 @@ class SparsityMax(Supervised):
     name: ClassVar[str] = "sparsity-max"
     title: ClassVar[str] = "Sparsity maximisation"
     summary: ClassVar[str] = "NMF with bounds on sparseness: sparser, then closer, in turns; ‖M−UV‖ never rises"
+    programs: ClassVar[str] = "sparser at no worse a fit, (24), then as good a fit as can be within balls around that, (25)"
+    boundary: ClassVar[str] = r"\|%s-z\|_2\le r"
 
     program_bytes: ClassVar[tuple[int, int]] = (4000, 800)
 

@@ -44,6 +44,9 @@ def rewarded(half: Half, f: Quadratic, H: Array) -> Array:
 class Rewarding(Alternating):
     """−‖M‖²(λ_x Σ sp(X_j) + λ_y Σ sp(Y_i)) added to the objective: weights that do not depend on the data's scale."""
 
+    programs: ClassVar[str] = "sparseness is replaced by its tangent, (26), and as much of the way is gone as pays"
+    boundary: ClassVar[str] = r"\langle t, %s\rangle\ge 0"
+
     x_weight: float = param(
         "number", 0.01, low=0, high=1e6, symbol=r"\lambda_x", help="worth of the sparseness of a column of X, in ‖M‖²"
     )

@@ -44,6 +44,8 @@ class TangentPlane(Supervised):
     name: ClassVar[str] = "tangent-plane"
     title: ClassVar[str] = "Tangent planes"
     summary: ClassVar[str] = "NMF with bounds on sparseness: each factor by a few small cone programs, without step sizes"
+    programs: ClassVar[str] = "convex programs, first without bounds below, then beyond the tangent plane t of each cone, (20)"
+    boundary: ClassVar[str] = r"\langle t, %s\rangle\ge 0"
 
     rounds: int = param("integer", 2, low=1, high=100, help="planes are placed at most this often before the other factor's turn")
     epsilon: float = param("number", 1e-2, low=0, high=1, help="less relative fall of ‖M−UV‖² than this ends the turn")
