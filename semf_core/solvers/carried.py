@@ -28,8 +28,10 @@ CLOSE = 1e-3
 
 def carried_side(M: DataMatrix, p: int) -> Side | None:
     """The products that are carried: "left" XᵀM, "right" YMᵀ, or none."""
+    if not in_memory(M) or M.array.size <= SMALL:
+        return None
     short, long = sorted(M.shape)
-    if not in_memory(M) or M.array.size <= SMALL or not (p <= short <= PAID_BACK * p and SHORT * short <= long):
+    if not (p <= short <= PAID_BACK * p and SHORT * short <= long):
         return None
     return "left" if M.shape[1] == short else "right"
 

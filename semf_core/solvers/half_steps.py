@@ -105,10 +105,11 @@ def settle_rows(rows: Rows, sent: Sent, projected: Array, left: Left = "both", c
     gap, moved = settle(rows.new, rows.old, projected, rows.Lam, sent.gamma * sent.alpha, 0)
     Xt, Ut = rows.new[:p], rows.new[p:]
     same = left in ("different", "first") and gap == 0 and np.array_equal(Xt, Ut)  # a factor without constraints
+    products: Array | None = None
     if carried is not None:
         products = carried.follow(rows.new, sent.Y, sent.YYt, sent.alpha, sent.gamma, same)
-    else:
-        products = None if left == "none" else M.left(Xt if same or left == "first" else rows.new, Xt, sent.Y)
+    elif left != "none":
+        products = M.left(Xt if same or left == "first" else rows.new, Xt, sent.Y)
     XtX = Xt @ Xt.T
     return RowSums(products, XtX, XtX if same else Ut @ Ut.T, gap, moved, _square(rows.old[:p]))
 

@@ -188,9 +188,9 @@ class Splitting(Solver):
 
     def _carried_side(self, problem: Problem) -> Side | None:
         """The factor whose product with M follows from the iteration before, where there will be many."""
-        if self.inner or self.search_length(problem) < MANY:
-            return None
         side = carried_side(problem.matrix, problem.rank)
+        if side is None or self.inner or self.search_length(problem) < MANY:
+            return None
         return None if side == "right" and not members_of(problem.x_set) else side  # U = X: there are two products anyway
 
     def _carried(self, problem: Problem, state: State, side: Side) -> Carried | None:

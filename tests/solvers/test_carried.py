@@ -70,10 +70,17 @@ def test_histories_agree_with_those_without(side, monkeypatch):
 @pytest.mark.parametrize("side", SHAPES)
 def test_an_iteration_takes_two_products_of_rank_p(side, monkeypatch):
     """The third one, for ‖M−UV‖, follows."""
-    rows = []
+    rows: list[int] = []
+
+    def counting(formed):
+        def product(M, F, *others):
+            rows.append(len(F))
+            return formed(M, F, *others)
+
+        return product
+
     for name in ("left", "right"):
-        formed = getattr(DenseMatrix, name)
-        monkeypatch.setattr(DenseMatrix, name, lambda M, F, *others, formed=formed: rows.append(len(F)) or formed(M, F, *others))
+        monkeypatch.setattr(DenseMatrix, name, counting(getattr(DenseMatrix, name)))
     run = run_on(data(side), PRINTED)
     for _ in range(5):
         run.advance()
