@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from semf_core.mathematics.cholesky import solve_shifted
 from semf_core.mathematics.matrix import as_data_matrix
 from semf_core.sets import StructureSet
-from semf_core.solvers.half_steps import solve_shifted
 
 Array = np.ndarray
 MAX_ITER = 1000

@@ -17,10 +17,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
+from semf_core.mathematics.cholesky import solve_shifted
 from semf_core.sets import Nonnegative, StructureSet, UnitNorm, VectorSet, combine, members_of
 from semf_core.solvers.alternating import QUIET, inner_steps
 from semf_core.solvers.base import Array, HalfStep, Problem, State
-from semf_core.solvers.half_steps import moved, relative_change, solve_shifted
+from semf_core.solvers.half_steps import moved, relative_change
 from semf_core.solvers.polish import descend
 from semf_core.solvers.recoding import counts_of, recoded
 

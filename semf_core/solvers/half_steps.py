@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import cache, lru_cache
-from typing import Any, Literal, NamedTuple, Protocol, TypeGuard
+from functools import lru_cache
+from typing import Literal, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
+from semf_core.mathematics.cholesky import inverse, shifted_factor, solve_factored
 from semf_core.mathematics.compiled import loops
 from semf_core.mathematics.matrix import DataMatrix, DenseMatrix, SparseFit
 from semf_core.sets import StructureSet
 
 Array = np.ndarray
-Left = Literal["both", "different", "none"]
+Left = Literal["both", "different", "first", "none"]
 PART_ENTRIES = 1 << 16
 """Entries of Y that are advanced at a time: the arrays of such a part stay in cache from the solve to the multiplier."""
 FEW = 8
@@ -58,7 +58,7 @@ class RowSums(NamedTuple):
     """All that leaves the rows: sums over them, of the size of Y or smaller."""
 
     left: Array | None
-    """XᵀM above UᵀM, or XᵀM alone where U = X; None if not wanted."""
+    """XᵀM above UᵀM, or XᵀM alone where U = X or no more is wanted; None if nothing is."""
     XtX: Array
     UtU: Array
     gap: float
@@ -85,16 +85,31 @@ def free_rows(rows: Rows, sent: Sent, YMt: Array | None = None) -> None:
     system.find(rows.new, rows.old[p:], rows.Lam, rows.spare, 0)
 
 
-def settle_rows(rows: Rows, sent: Sent, projected: Array, left: Left = "both") -> RowSums:
+class Carrying(Protocol):
+    """What has the products of a factor above its projection with M."""
+
+    def follow(self, new: Array, other: Array, gram: Array, penalty: np.floating, gamma: float, same: bool) -> Array:
+        """The products after an iteration that led to `new`; `same`: both halves of it are the same.
+
+        The equations (8) of the factor had the other factor, its Gram matrix and the penalty in them.
+        """
+
+
+def settle_rows(rows: Rows, sent: Sent, projected: Array, left: Left = "both", carried: Carrying | None = None) -> RowSums:
     """U by (7c) from what was projected, Λ by (7e), and the sums; the working memory is free afterwards.
 
-    `left` says which products with M are wanted: "both", "different" ones (UᵀM only where U ≠ X), or "none".
+    `left` says which products with M are wanted: "both", "different" ones (UᵀM only where U ≠ X), the "first" alone, or
+    "none". What is carried need not be formed.
     """
     p, M = len(sent.Y), rows.matrix
     gap, moved = settle(rows.new, rows.old, projected, rows.Lam, sent.gamma * sent.alpha, 0)
     Xt, Ut = rows.new[:p], rows.new[p:]
-    same = left == "different" and gap == 0 and np.array_equal(Xt, Ut)  # a factor without constraints
-    products = None if left == "none" else M.left(Xt if same else rows.new, Xt, sent.Y)
+    same = left in ("different", "first") and gap == 0 and np.array_equal(Xt, Ut)  # a factor without constraints
+    products: Array | None = None
+    if carried is not None:
+        products = carried.follow(rows.new, sent.Y, sent.YYt, sent.alpha, sent.gamma, same)
+    elif left != "none":
+        products = M.left(Xt if same or left == "first" else rows.new, Xt, sent.Y)
     XtX = Xt @ Xt.T
     return RowSums(products, XtX, XtX if same else Ut @ Ut.T, gap, moved, _square(rows.old[:p]))
 
@@ -123,15 +138,20 @@ class ColumnSums(NamedTuple):
     YMt: Array | None = None
 
 
-def advance_columns(columns: Columns, rows: RowSums, beta: np.floating, gamma: float, steps: int = 0) -> ColumnSums:
+def advance_columns(
+    columns: Columns, rows: RowSums, beta: np.floating, gamma: float, steps: int = 0, carried: Carrying | None = None
+) -> ColumnSums:
     """Y by (8b), or by steps of (7b), V by (7d) and Π by (7f), and what the iteration has come to."""
     M, W, p, left = columns.matrix, columns.W, len(columns.Pi), rows.left
     Xt, Ut, Y, V = W[:p], W[p:], columns.new[:p], columns.new[p:]
     if left is not None:
         gap, moved = _advance_parts(columns, equations(left[:p], rows.XtX, beta, columns.old, steps), gamma)
-        YYt, YMt = Y @ Y.T, None
+        YYt, YMt, along = Y @ Y.T, None, float(np.vdot(left[-p:], V))
+        if carried is not None:
+            right = carried.follow(columns.new, Xt, rows.XtX, beta, gamma, gap == 0 and np.array_equal(Y, V))
+            YMt, along = right[:p], float(np.vdot(right[p:], Ut))
         xy = M.residual_from(Xt, Y, left[:p], rows.XtX, YYt)
-        uv = M.residual_from(Ut, V, left[-p:], rows.UtU, V @ V.T)
+        uv = M.residual_along(Ut, V, along, rows.UtU, V @ V.T)
     else:
         assert in_memory(M)
         few = columns.y_set.nonzeros(p)
@@ -328,48 +348,6 @@ def settle(
 
 
 # ---------------------------------------------------------------------------------------------
-
-
-@cache
-def _routines(dtype: np.dtype) -> tuple[Any, Any]:
-    """potrf and trsm of a precision; looking them up costs as much as a small solve."""
-    (potrf,), (trsm,) = get_lapack_funcs(("potrf",), dtype=dtype), get_blas_funcs(("trsm",), dtype=dtype)
-    return potrf, trsm
-
-
-def shifted_factor(gram: Array, shift: float | np.floating) -> Array:
-    """The Cholesky factor of gram + shift·I."""
-    shifted = gram.copy(order="F")  # as LAPACK has it, which then works in place
-    shifted.T.reshape(-1)[:: len(gram) + 1] += shift
-    factor, info = _routines(gram.dtype)[0](shifted, lower=1, overwrite_a=1)
-    if info != 0:
-        raise np.linalg.LinAlgError("the normal equations are not positive definite; raise the starting penalties")
-    return factor
-
-
-def solve_factored(factor: Array, rows: Array) -> None:
-    """rows ← (L Lᵀ)⁻¹ rows in place; `rows` is p×N in C order."""
-    trsm = _routines(rows.dtype)[1]
-    # rows.T is N×p in Fortran order: solve Z L Lᵀ = rows.T from the right without a copy.
-    trsm(1.0, factor, rows.T, side=1, lower=1, trans_a=1, overwrite_b=1)
-    trsm(1.0, factor, rows.T, side=1, lower=1, trans_a=0, overwrite_b=1)
-
-
-@lru_cache(maxsize=16)
-def _identity(size: int, dtype: np.dtype) -> Array:
-    return np.eye(size, dtype=dtype)
-
-
-def inverse(factor: Array) -> Array:
-    """(L Lᵀ)⁻¹."""
-    found = _identity(len(factor), factor.dtype).copy()
-    solve_factored(factor, found)
-    return found
-
-
-def solve_shifted(gram: Array, shift: float | np.floating, rows: Array) -> None:
-    """rows ← (gram + shift·I)⁻¹ rows in place, by Cholesky; `rows` is p×N in C order."""
-    solve_factored(shifted_factor(gram, shift), rows)
 
 
 def moved(new: Array, old: Array, spare: Array) -> tuple[float, float]:

@@ -9,20 +9,27 @@ from typing import ClassVar
 import numpy as np
 
 from semf_core.common.parameters import param
+from semf_core.sets import members_of
 from semf_core.solvers.base import Array, Case, Frame, Problem, Solver, State
+from semf_core.solvers.carried import Carried, Side, carried_side, forget
 from semf_core.solvers.half_steps import (
     Columns,
+    Left,
     Rows,
     RowSums,
     Sent,
     advance_columns,
     free_rows,
     has_small_columns,
+    in_memory,
     relative_change,
     settle_rows,
 )
 from semf_core.solvers.penalties import QUANTITIES, decide, factors
 from semf_core.solvers.starts import Start, signed_noise, starting_factors
+
+MANY = 100
+"""A search of fewer iterations does not pay for what carries products from one to the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +124,8 @@ class Splitting(Solver):
 
     @staticmethod
     def _averaging_afresh(state: State) -> State:
-        """Algorithm 2 compares only iterations from here on."""
+        """Algorithm 2 compares only iterations from here on, and no product follows from those before."""
+        forget(state)
         state.numbers.update(since_start=0, case=0)
         state.arrays["window"][:] = 0
         return state
@@ -148,7 +156,8 @@ class Splitting(Solver):
         self._follow(numbers, "beta", rows.XtX)
         beta = M.dtype.type(numbers["beta"])
         columns = Columns(M, W, state.Z, Z, Pi, self._spare(state, "Pi"), problem.y_set)
-        found = advance_columns(columns, rows, beta, self.gamma, self.inner)  # (8b), (7d), (7f)
+        right = self._carried(problem, state, "right")
+        found = advance_columns(columns, rows, beta, self.gamma, self.inner, right)  # (8b), (7d), (7f)
 
         state.W, state.Z = W, Z
         state.scratch.update(YYt=found.YYt, YMt=(found.YYt, found.YMt))
@@ -166,12 +175,29 @@ class Splitting(Solver):
 
     def _update_rows(self, problem: Problem, state: State, W: Array, sent: Sent) -> RowSums:
         """X and U of the next iterate into W, which need the previous Y alone."""
-        rows = Rows(problem.matrix, state.W, W, state.arrays["Lam"], self._spare(state, "Lam"))
+        M, p = problem.matrix, state.rank
+        rows = Rows(M, state.W, W, state.arrays["Lam"], self._spare(state, "Lam"))
         gram, YMt = state.scratch.get("YMt", (None, None))
-        free_rows(rows, sent, YMt if gram is sent.YYt else None)
+        known = state.arrays["right"][:p] if "right" in state.arrays else YMt if gram is sent.YYt else None
+        free_rows(rows, sent, known)
         projected = problem.x_set.project(rows.spare.T).T
-        small = not self.inner and has_small_columns(problem.matrix, state.rank)
-        return settle_rows(rows, sent, projected, "none" if small else "different")
+        if not self.inner and has_small_columns(M, p):
+            return settle_rows(rows, sent, projected, "none")
+        wanted: Left = "first" if self._carried_side(problem) == "right" else "different"
+        return settle_rows(rows, sent, projected, wanted, self._carried(problem, state, "left"))
+
+    def _carried_side(self, problem: Problem) -> Side | None:
+        """The factor whose product with M follows from the iteration before, where there will be many."""
+        side = carried_side(problem.matrix, problem.rank)
+        if side is None or self.inner or self.search_length(problem) < MANY:
+            return None
+        return None if side == "right" and not members_of(problem.x_set) else side  # U = X: there are two products anyway
+
+    def _carried(self, problem: Problem, state: State, side: Side) -> Carried | None:
+        if side != self._carried_side(problem):
+            return None
+        assert in_memory(problem.matrix)
+        return Carried(problem.matrix, state, side)
 
     def _adapt(self, problem: Problem, state: State) -> None:
         """Algorithm 2 at every q-th iteration, on means over q iterations."""
