@@ -98,8 +98,10 @@ def test_a_child_that_was_killed_is_replaced():
     pool = Pool()
     try:
         assert pool.outcome(functions.double, {"value": 1}, *ALLOWED).value == 2
-        os.kill(pool._idle[0]._process.pid, signal.SIGKILL)
-        pool._idle[0]._process.wait()
+        (child,) = pool._workers.workers
+        os.kill(child.pid, signal.SIGKILL)
+        while child.alive:
+            time.sleep(0.01)
         assert pool.outcome(functions.double, {"value": 2}, *ALLOWED).value == 4
     finally:
         pool.close()
