@@ -147,13 +147,13 @@ class WorkerPool(Generic[W]):
     """The workers of a server and what each is for; whoever uses it holds a lock."""
 
     SPARE = 5
-    """Idle workers that are kept at most; more of them are sent home."""
-    STILLBORN = 3
+    """Idle workers that are kept at most; more of them are dismissed."""
+    MOST_FAILED_STARTS = 3
     """Workers in a row that ended before they were ready: then none is started ahead of need."""
 
     def __init__(self, start: Callable[[], W], limit: int) -> None:
         self._start, self._limit = start, limit
-        self._stillborn = 0
+        self._failed_starts = 0
         self.workers: list[W] = []
 
     def count(self, role: str) -> int:
@@ -179,9 +179,9 @@ class WorkerPool(Generic[W]):
         if not idle and self._present() < self._limit and not self.fails_to_start:
             self._add()
         for worker in idle[self.SPARE :]:
-            self.send_home(worker)
+            self.dismiss(worker)
 
-    def send_home(self, worker: W) -> None:
+    def dismiss(self, worker: W) -> None:
         worker.take("leaving")
         worker.end()
 
@@ -203,18 +203,18 @@ class WorkerPool(Generic[W]):
 
     @property
     def fails_to_start(self) -> bool:
-        """The last STILLBORN workers all ended before they were ready."""
-        return self._stillborn >= self.STILLBORN
+        """The last MOST_FAILED_STARTS workers all ended before they were ready."""
+        return self._failed_starts >= self.MOST_FAILED_STARTS
 
     def is_ready(self, worker: W) -> None:
         worker.ready = True
-        self._stillborn = 0
+        self._failed_starts = 0
 
     def remove(self, worker: W) -> None:
         """It has ended."""
         self.workers.remove(worker)
         if not worker.ready and worker.role != "leaving":
-            self._stillborn += 1
+            self._failed_starts += 1
 
     def _present(self) -> int:
         return len(self.workers) - self.count("leaving")

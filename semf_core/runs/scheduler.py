@@ -285,7 +285,7 @@ class Board:
         self._set(active, state=report["state"], message=report["reason"])
         self._leave(active, worker)
         if report["peak_mb"] > PEAK_MB:
-            self._worker_pool.send_home(worker)
+            self._worker_pool.dismiss(worker)
 
     def _failed(self, active: Active, worker: WorkerProcess, report: Report) -> None:
         state = "interrupted" if report["full"] else "failed"

@@ -95,7 +95,7 @@ class LocalExecutor:
                 return
             if self._workers.fails_to_start:
                 self._closed = True
-                times = f"{self._workers.STILLBORN} times in a row"
+                times = f"{self._workers.MOST_FAILED_STARTS} times in a row"
                 self._inbox.put(RuntimeError(f"{exit_message(code)} before it was ready, {times}"))
                 return
             if order is not None:
