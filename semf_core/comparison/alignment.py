@@ -73,17 +73,3 @@ def as_they_are(U: Array) -> Aligned:
     """The order of the columns of U, for which there is no reference."""
     count = U.shape[1]
     return Aligned(tuple(range(count)), (0.0,) * count, (1,) * count)
-
-
-def most_alike(u: Array, U: Array, but: int | None = None) -> int | None:
-    """The column of U with the largest |cosine| with u, other than column `but`; None where all are 0."""
-    cosines = np.abs(metrics.cosines(u[:, None], U))[0]
-    if but is not None:
-        cosines[but] = 0.0
-    return int(cosines.argmax()) if cosines.any() else None
-
-
-def turned(u: Array, towards: Array) -> tuple[Array, float]:
-    """u or −u, whichever points towards the other vector, and their cosine: a factorization determines u up to its sign."""
-    cosine = float(metrics.cosines(towards[:, None], u[:, None])[0, 0])
-    return (-u, -cosine) if cosine < 0 else (u, cosine)
