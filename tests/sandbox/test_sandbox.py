@@ -107,6 +107,17 @@ def test_a_child_that_was_killed_is_replaced():
         pool.close()
 
 
+def test_closing_ends_what_is_being_done():
+    pool, done = Pool(), []
+    thread = threading.Thread(target=lambda: done.append(pool.outcome(functions.sleep, {"seconds": 600}, *ALLOWED)))
+    thread.start()
+    while not pool._workers.count("busy"):
+        time.sleep(0.01)
+    pool.close()
+    thread.join(30)
+    assert [outcome.kind for outcome in done] == ["crashed"] and not pool._workers.workers
+
+
 def test_a_child_that_does_not_start_in_time_is_no_fault_of_the_file(monkeypatch):
     monkeypatch.setattr(pool_module, "START_SECONDS", 0.0)
     monkeypatch.setattr(pool_module, "_POOL", pool := Pool())
