@@ -4,6 +4,7 @@ import gc
 import threading
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -290,8 +291,8 @@ def test_a_worker_that_has_just_died_gets_nothing_to_do():
     pool: WorkerPool = WorkerPool(fake_worker, 2)
     first = pool.pick()
     first.alive = False  # and its end was not heard of yet
-    second = pool.free()
-    assert second is not None and second is not first and pool.free() is second
+    second: Any = pool.free()
+    assert second is not first and pool.free() is second
     second.role = "busy"
     assert pool.free() is None, "two are all that there may be"
     pool.remove(first)
