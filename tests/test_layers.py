@@ -117,3 +117,12 @@ def test_text_for_spreadsheets_is_guarded_in_one_place():
     for path in [*ROOT.rglob("*.py"), *(ROOT.parent / "pages").rglob("*.py")]:
         writes = any(word in path.read_text(encoding="utf-8") for word in ("csv.writer", "csv.DictWriter"))
         assert not writes, f"{path.relative_to(ROOT.parent)} writes CSV itself; use spreadsheets.csv_text"
+
+
+def test_files_stay_short():
+    """As CONTRIBUTING.md asks: what grows beyond is two ideas in one file."""
+    root = ROOT.parent
+    for folder in ("semf_core", "pages", "assets", "tests", "benchmarks", "docs"):
+        for path in [*(root / folder).rglob("*.py"), *(root / folder).rglob("*.js")]:
+            most = 120 if path.parent == root / "pages" else 400
+            assert len(path.read_text(encoding="utf-8").splitlines()) <= most, path.relative_to(root)
