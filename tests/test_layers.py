@@ -1,9 +1,13 @@
 """Which package may use which: imports point one way, and the library stands alone, without Streamlit."""
 
 import ast
+import dataclasses
+import importlib
 import pkgutil
+import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import semf_core
@@ -43,12 +47,8 @@ LAYERS = (
     ("command_line",),
 )
 """Packages of semf_core from the mathematics upwards: data and files, running and studies, the service, the command line."""
-INSIDE = {
-    "semf_core.runs": {"scheduler", "folder", "manager", "pool", "session", "store", "worker"},
-    "semf_core.snapshots": {"archive", "store"},
-    "semf_core.studies": {"background", "queue", "runner", "store", "cell_run", "worker"},
-}
-"""What owns files and processes: pages ask the service."""
+BEHIND = ("mathematics", "runs", "sandbox", "snapshots", "studies")
+"""What computes, and what owns files and processes: pages ask the service, and take value types and constants from there."""
 
 
 def imported(path):
@@ -66,6 +66,12 @@ def test_every_package_has_its_layer():
     assert here | {"presets"} == known, "put a new package into the layer of LAYERS that may use what it uses"
 
 
+def test_the_docs_name_every_package():
+    table = (ROOT.parent / "docs" / "how-it-works.md").read_text(encoding="utf-8").partition("| layer |")[2]
+    named = [re.findall("`(\\w+)`", line.split("|")[2]) for line in table.splitlines() if line.count("|") == 4]
+    assert {name for names in named for name in names} == {name for layer in LAYERS for name in layer}
+
+
 def test_imports_point_downwards():
     layer = {name: number for number, names in enumerate(LAYERS) for name in names}
     for path in ROOT.rglob("*.py"):
@@ -76,12 +82,34 @@ def test_imports_point_downwards():
                 assert layer[parts[1]] <= layer[package], f"{path.relative_to(ROOT)} may not use {module}"
 
 
+def is_value(found):
+    """A constant, or a class of values that never change; no function and no module."""
+    if isinstance(found, type):
+        return dataclasses.is_dataclass(found) and vars(found)["__dataclass_params__"].frozen
+    return found is not None and not callable(found) and not isinstance(found, types.ModuleType)
+
+
 def test_pages_ask_the_service():
     for path in (ROOT.parent / "pages").rglob("*.py"):
         for module, names in imported(path):
-            package, _, last = module.rpartition(".")
-            inside = INSIDE.get(package, set()) & {last} or INSIDE.get(module, set()) & names
-            assert not inside, f"{path.name} goes past the service: {module} {sorted(inside)}"
+            if module.split(".")[0] != "semf_core":
+                continue
+            assert names, f"{path.name}: import names from {module}, so that it is seen which"
+            room = importlib.import_module(module)
+            for name in names:
+                found = vars(room).get(name)
+                origin = f"{module}.{name}" if found is None else getattr(found, "__module__", None) or module
+                behind = origin.startswith(tuple(f"semf_core.{name}" for name in BEHIND))
+                allowed = module.startswith("semf_core.service") or not behind or is_value(found)
+                assert allowed, f"{path.name} goes past the service: {module} {name}"
+
+
+def test_worker_processes_are_started_in_one_place():
+    """`semf_core.runs.pool` limits, watches and ends them."""
+    for path in ROOT.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        starts = any(word in text for word in ("subprocess.Popen(", "multiprocessing", "ProcessPoolExecutor", "os.spawn"))
+        assert starts == (path == ROOT / "runs" / "pool.py"), f"{path.relative_to(ROOT)} starts processes itself"
 
 
 def test_text_for_spreadsheets_is_guarded_in_one_place():
@@ -89,3 +117,12 @@ def test_text_for_spreadsheets_is_guarded_in_one_place():
     for path in [*ROOT.rglob("*.py"), *(ROOT.parent / "pages").rglob("*.py")]:
         writes = any(word in path.read_text(encoding="utf-8") for word in ("csv.writer", "csv.DictWriter"))
         assert not writes, f"{path.relative_to(ROOT.parent)} writes CSV itself; use spreadsheets.csv_text"
+
+
+def test_files_stay_short():
+    """As CONTRIBUTING.md asks: what grows beyond is two ideas in one file."""
+    root = ROOT.parent
+    for folder in ("semf_core", "pages", "assets", "tests", "benchmarks", "docs"):
+        for path in [*(root / folder).rglob("*.py"), *(root / folder).rglob("*.js")]:
+            most = 120 if path.parent == root / "pages" else 400
+            assert len(path.read_text(encoding="utf-8").splitlines()) <= most, path.relative_to(root)

@@ -12,8 +12,9 @@ import streamlit as st
 from pages.ui import params
 from pages.ui.compare_feed import reader
 from pages.ui.previews import theme
+from semf_core.comparison.alignment import align
 from semf_core.drawing.pictures import basis
-from semf_core.mathematics.metrics import FOUND, cosines
+from semf_core.mathematics.metrics import FOUND
 
 LINKED = "compare.linked"
 """The choice that the number of B was last set for."""
@@ -82,17 +83,17 @@ def _follow(components: Mapping[str, Any], choice: tuple[str, int, str]) -> None
     if st.session_state.get(LINKED) == choice:
         return
     run_a, a, run_b = choice
-    likeness = np.abs(cosines(components[run_a][:, [a]], components[run_b]))[0]
+    others = components[run_b].copy()
     if run_a == run_b:
-        likeness[a] = 0  # itself
-    st.session_state["compare.component1"] = 1 + (int(likeness.argmax()) if likeness.any() else a)
+        others[:, a] = 0  # itself
+    found = align(others, components[run_a][:, [a]])
+    st.session_state["compare.component1"] = 1 + (found.columns[0] if found.cosines[0] else a)
     st.session_state[LINKED] = choice
 
 
 def _show(a: Any, b: Any, shape: Any) -> None:
-    cosine = float(cosines(a[:, None], b[:, None])[0, 0])
-    if cosine < 0:  # neither has a match in the reference that says where it points
-        b, cosine = -b, -cosine
+    found = align(b[:, None], a[:, None])  # neither may have a match in the reference that says where it points
+    b, cosine = found.of(b[:, None])[:, 0], found.cosines[0]
     picture = basis(np.stack([a, b, a - b], axis=1), shape, ((0, 1, 2),), theme(), one_scale=True)
     colours = f"one scale of colours, from {picture.low:.3g} to {picture.high:.3g}"
     text = f"A, B and A − B, each component scaled to its largest entry; cosine {cosine:.4f}; {colours}"

@@ -15,8 +15,8 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.comparison import SCORES, Comparison, comparison, comparison_names
 from semf_core.comparison.reading import MOST_RUNS
 from semf_core.model import ModelSpec
-from semf_core.runs.ids import may_be_run
 from semf_core.service import get_service
+from semf_core.service.public import may_be_run
 from semf_core.solvers import SOLVERS
 
 MOST_ROWS = 20

@@ -23,9 +23,9 @@ from semf_core.drawing.pictures import default_samples
 from semf_core.drawing.top import plural, word_lists
 from semf_core.exports.curves import CURVES
 from semf_core.factorization.scores import model_groups, truth_words
-from semf_core.mathematics import metrics
-from semf_core.runs.caches import Cache
+from semf_core.mathematics.metrics import FOUND
 from semf_core.runs.frames import FactorFrame
+from semf_core.service.public import Cache
 from semf_core.solvers.run import COLUMNS
 
 Array = np.ndarray
@@ -235,7 +235,7 @@ def _matched(service: Any, run_id: str, frame: Any) -> list[tuple[int, int]]:
     if matching is None:
         return []
     pairs = zip(matching.columns, np.minimum(np.abs(matching.cosines), 1.0), strict=True)
-    return [(int(column), round(100 * float(np.sqrt(1 - c * c)))) for column, c in pairs if c > metrics.FOUND]
+    return [(int(column), round(100 * float(np.sqrt(1 - c * c)))) for column, c in pairs if c > FOUND]
 
 
 def _draw(frame: Any, data: Any, shape: Any, spec: Any, view: tuple[str, str, tuple[int, ...], bool]) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from semf_core.lessons import Lesson, Question, Stage, lessons, sketches
 from semf_core.lessons.markup import to_html
 from semf_core.lessons.stage_runs import stage_run
 from semf_core.model import ModelSpec
-from semf_core.runs.caches import Cache
 from semf_core.service import get_service
 from semf_core.service.presentations import Presentation, Shown
+from semf_core.service.public import Cache
 from semf_core.sets.typeset import SCRIPT
 
 NOTHING = "The lecturer shows another page. This one goes on by itself."

@@ -15,8 +15,9 @@ from semf_core.factorization.problem import MAX_RANK, scale_warning
 from semf_core.model import ModelSpec
 from semf_core.model.codegen import python_code, readable_json
 from semf_core.runs import Upload
-from semf_core.runs.uploads import UNNAMED, public_form
+from semf_core.runs.uploads import UNNAMED
 from semf_core.service import get_service
+from semf_core.service.public import public_form
 from semf_core.sets import combine
 
 RANK = Param("integer", 17, low=1, high=MAX_RANK, symbol="p", help="columns of X and rows of Y: how many parts", name="rank")

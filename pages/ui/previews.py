@@ -18,8 +18,8 @@ from semf_core.datasets import Dataset, DatasetSource
 from semf_core.datasets.summary import Spectrum
 from semf_core.drawing.overview import shown_part, shown_samples
 from semf_core.drawing.preview import preview_projection
-from semf_core.runs.caches import Cache
 from semf_core.service import get_service
+from semf_core.service.public import Cache
 from semf_core.sets import StructureSet
 
 Array = np.ndarray

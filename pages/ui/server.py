@@ -42,12 +42,12 @@ from pages.ui.protection import Protection
 from pages.ui.rate_limits import TooMany, Turns
 from pages.ui.uploading import UploadRoom
 from pages.ui.visitors import Visitors, requester, visitor
-from semf_core import sandbox
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.common.visitors import ask_who
 from semf_core.exports import curves
 from semf_core.service import get_service
+from semf_core.service.public import start_ahead
 
 YEAR = "public, max-age=31536000, immutable"
 KINDS = {".js": "text/javascript", ".css": "text/css", ".png": "image/png", ".svg": "image/svg+xml"}
@@ -243,7 +243,7 @@ def _warm_up() -> None:
     ask_who(visitor)
     _plotly_packed()
     get_service()
-    sandbox.start_ahead()
+    start_ahead()
     _desk()
     _make_nimble()
 

@@ -10,8 +10,8 @@ from pages.ui.live import address, presenter, snapshot_view
 from pages.ui.workbench_state import ACTED, command
 from semf_core.common.parameters import InvalidInput
 from semf_core.service import get_service
+from semf_core.service.public import publishing
 from semf_core.snapshots.cards import Card
-from semf_core.snapshots.gallery import publishing
 from semf_core.snapshots.label import Label
 
 PINNED, STARTED = "semf_pinned_snapshot", "semf_continued_run"

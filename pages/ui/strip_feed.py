@@ -17,9 +17,9 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.comparison.alignment import align
 from semf_core.factorization.scores import model_groups, truth_words
 from semf_core.model.variants import words_of_difference
-from semf_core.runs.caches import Cache
 from semf_core.runs.variant_strips import Strip
 from semf_core.service import RunStatus, get_service
+from semf_core.service.public import Cache
 from semf_core.solvers.run import COLUMNS
 
 MOST_TILES = 12

@@ -11,7 +11,8 @@ from pages.ui.params import note, plain, show_error
 from pages.ui.study_page import STATES, look_at, open_study, source_words, start
 from semf_core.common.parameters import InvalidInput
 from semf_core.service import get_service
-from semf_core.studies import Study, builtin_names, builtin_sized, builtin_study
+from semf_core.service.public import builtin_names, builtin_sized, builtin_study
+from semf_core.studies import Study
 from semf_core.studies.study_file import SUFFIX
 
 ACROSS = 2

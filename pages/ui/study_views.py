@@ -18,9 +18,9 @@ from semf_core.datasets import Axes
 from semf_core.drawing.overview import column_shape
 from semf_core.drawing.top import word_lists
 from semf_core.service import get_service
-from semf_core.studies.atlas import Atlas, names_from
+from semf_core.service.public import choose, names_from
+from semf_core.studies.atlas import Atlas
 from semf_core.studies.best import REPEATS
-from semf_core.studies.choice import choose
 from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import VIEWS, View
 

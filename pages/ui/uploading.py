@@ -19,9 +19,9 @@ from pages.ui.visitors import requester
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.runs.home import MB
-from semf_core.runs.incoming_files import Basket
 from semf_core.runs.uploads import Upload
 from semf_core.service import get_service
+from semf_core.service.public import Basket
 
 BASKET, REFUSED = "semf_basket", "semf_refused_files"
 T = TypeVar("T")

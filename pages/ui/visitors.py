@@ -21,8 +21,8 @@ from typing import Any
 import streamlit as st
 
 from semf_core.common.server_limits import flag_from_env
-from semf_core.runs.home import default_home
-from semf_core.runs.ids import ID, new_id
+from semf_core.runs.ids import ID
+from semf_core.service.public import default_home, new_id
 
 Message = dict[str, Any]
 COOKIE = "semf_visitor"

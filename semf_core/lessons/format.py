@@ -121,7 +121,7 @@ class Lesson:
 
 
 class _Lines:
-    """The lines of one file with their numbers; `refuse` makes a sentence that names the place."""
+    """The lines of one file with their numbers; `error` makes a sentence that names the place."""
 
     def __init__(self, file: str, lines: Sequence[tuple[int, str]]) -> None:
         self.file, self.lines = file, list(lines)
@@ -140,7 +140,7 @@ class _Lines:
     def some(self, lines: Sequence[tuple[int, str]]) -> _Lines:
         return _Lines(self.file, lines)
 
-    def refuse(self, number: int, problem: str, remedy: str = "") -> InvalidInput:
+    def error(self, number: int, problem: str, remedy: str = "") -> InvalidInput:
         return InvalidInput(f"{self.file}:{number}", problem, remedy, whole=True)
 
     def split(self, mark: str) -> tuple[_Lines, list[tuple[int, str, _Lines]]]:
@@ -162,16 +162,15 @@ class _Lines:
                 return found, self.some(self.lines[position:])
             match = FIELD.match(line)
             if match is None:
-                raise self.refuse(
-                    number, "is no field name: value", f"those here are {', '.join(known)}, then comes an empty line"
-                )
+                remedy = f"those here are {', '.join(known)}, then comes an empty line"
+                raise self.error(number, "is no field name: value", remedy)
             name, value = match[1], (match[2] or "").strip()
             if name not in known:
-                raise self.refuse(number, f"has no field {name!r}", f"known are {', '.join(known)}")
+                raise self.error(number, f"has no field {name!r}", f"known are {', '.join(known)}")
             if name in found and name not in repeated:
-                raise self.refuse(number, f"gives {name!r} a second time")
+                raise self.error(number, f"gives {name!r} a second time")
             if not value:
-                raise self.refuse(number, f"gives {name!r} no value")
+                raise self.error(number, f"gives {name!r} no value")
             found.setdefault(name, []).append((number, value))
         return found, self.some([])
 
@@ -208,19 +207,19 @@ def parse_lesson(file: str, text: str) -> Lesson:
     name = re.sub(r"^\d+-", "", file.removesuffix(".md"))
     lines = _Lines(file, list(enumerate(text.splitlines(), 1)))
     if not NAME.fullmatch(name):
-        raise lines.refuse(1, "must have a file name of small letters, digits and hyphens, ending in .md")
+        raise lines.error(1, "must have a file name of small letters, digits and hyphens, ending in .md")
     head, body = _front_matter(lines)
     intro, stages = body.split("##")
     if intro.text:
         number = next(n for n, line in intro if line.strip())
-        raise lines.refuse(number, "stands before the first stage", "begin a stage with ## and its title")
+        raise lines.error(number, "stands before the first stage", "begin a stage with ## and its title")
     if not 1 <= len(stages) <= MOST_STAGES:
-        raise lines.refuse(body.first, f"must have 1 to {MOST_STAGES} stages, each beginning with ## and its title")
+        raise lines.error(body.first, f"must have 1 to {MOST_STAGES} stages, each beginning with ## and its title")
     made: list[Stage] = []
     for number, title, below in stages:
         stage = _stage(number, title, below, made[-1].model if made else None)
         if any(stage.name == other.name for other in made):
-            raise lines.refuse(number, f"has the name {stage.name!r} of an earlier stage", "give it another with name:")
+            raise lines.error(number, f"has the name {stage.name!r} of an earlier stage", "give it another with name:")
         made.append(stage)
     return Lesson(name, head["title"], head["summary"], tuple(made), int(head.get("minutes", 10)))
 
@@ -228,40 +227,40 @@ def parse_lesson(file: str, text: str) -> Lesson:
 def _front_matter(lines: _Lines) -> tuple[dict[str, str], _Lines]:
     ends = [i for i, (_, line) in enumerate(lines) if line.strip() == "---"]
     if len(ends) < 2 or ends[0] != 0:
-        raise lines.refuse(1, "must begin with a front matter between two lines ---")
+        raise lines.error(1, "must begin with a front matter between two lines ---")
     fields, rest = lines.some(lines.lines[1 : ends[1]]).fields(HEAD_FIELDS)
     if rest.text:
-        raise lines.refuse(rest.first, "is an empty line in the front matter", "leave it out")
+        raise lines.error(rest.first, "is an empty line in the front matter", "leave it out")
     for name in ("title", "summary"):
         if name not in fields:
-            raise lines.refuse(1, f"has no {name!r} in its front matter")
+            raise lines.error(1, f"has no {name!r} in its front matter")
     values = {name: found[0][1] for name, found in fields.items()}
     if "minutes" in values and not (values["minutes"].isdecimal() and 1 <= int(values["minutes"]) <= 240):
-        raise lines.refuse(fields["minutes"][0][0], "minutes must be a whole number from 1 to 240")
+        raise lines.error(fields["minutes"][0][0], "minutes must be a whole number from 1 to 240")
     return values, lines.some(lines.lines[ends[1] + 1 :])
 
 
 def _stage(number: int, title: str, below: _Lines, previous: ModelSpec | None) -> Stage:
     if not title:
-        raise below.refuse(number, "has no title behind ##")
+        raise below.error(number, "has no title behind ##")
     main, parts = below.split("###")
     fields, text = main.fields(STAGE_FIELDS, repeated=("claim",))
     one = {name: found[0] for name, found in fields.items()}
     name = one.get("name", (number, re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60]))
     if not NAME.fullmatch(name[1]):
-        raise below.refuse(name[0], "needs a name: of small letters, digits and hyphens")
+        raise below.error(name[0], "needs a name: of small letters, digits and hyphens")
     if not text.text:
-        raise below.refuse(number, "has no text", "say the idea in a few sentences, below an empty line")
+        raise below.error(number, "has no text", "say the idea in a few sentences, below an empty line")
     figure = one.get("figure", (number, ""))
     if figure[1] and figure[1] not in FIGURES:
-        raise below.refuse(figure[0], f"there is no figure {figure[1]!r}", f"known are {', '.join(FIGURES)}")
-    model = stage_model({k: v for k, v in one.items() if k in MODEL_FIELDS}, previous, below.refuse)
+        raise below.error(figure[0], f"there is no figure {figure[1]!r}", f"known are {', '.join(FIGURES)}")
+    model = stage_model({k: v for k, v in one.items() if k in MODEL_FIELDS}, previous, below.error)
     if model is None and not figure[1]:
-        raise below.refuse(number, "needs a model: (a preset, or previous) or a figure:")
+        raise below.error(number, "needs a model: (a preset, or previous) or a figure:")
     words = one.get("words", (number, ""))
     for word in words[1].split():
         if word not in glossary():
-            raise below.refuse(words[0], f"there is no word {word!r} in the glossary", f"known are {', '.join(glossary())}")
+            raise below.error(words[0], f"there is no word {word!r} in the glossary", f"known are {', '.join(glossary())}")
     held = _parts(parts, below)
     return Stage(
         name[1],
@@ -282,19 +281,19 @@ def _parts(parts: list[tuple[int, str, _Lines]], below: _Lines) -> dict[str, _Li
     held: dict[str, _Lines] = {}
     for number, title, lines in parts:
         if title not in PARTS:
-            raise below.refuse(number, f"there is no part {title!r} of a stage", f"known are ### {', ### '.join(PARTS)}")
+            raise below.error(number, f"there is no part {title!r} of a stage", f"known are ### {', ### '.join(PARTS)}")
         if title in held:
-            raise below.refuse(number, f"is a second {title!r} of this stage")
+            raise below.error(number, f"is a second {title!r} of this stage")
         if not lines.text:
-            raise below.refuse(number, f"the part {title!r} is empty")
+            raise below.error(number, f"the part {title!r} is empty")
         held[title] = lines
     return held
 
 
 def _question(lines: _Lines, model: ModelSpec | None) -> Question:
-    before: list[str] = []
     choices: list[Choice] = []
     sketches: list[Sketch] = []
+    before: list[str] = []
     after: list[str] = []
     for number, line in lines:
         match = CHOICE.match(line.strip())
@@ -305,11 +304,11 @@ def _question(lines: _Lines, model: ModelSpec | None) -> Question:
         else:
             (after if choices or sketches else before).append(line)
     if not sketches and (len(choices) < 2 or sum(c.right for c in choices) != 1):
-        raise lines.refuse(lines.first, "a question needs two or more choices, one of them right: lines - [ ] and one - [x]")
+        raise lines.error(lines.first, "a question needs two or more choices, one of them right: lines - [ ] and one - [x]")
     if sketches and (choices or len(sketches) > 1):
-        raise lines.refuse(lines.first, "a question has choices or one line - [sketch], not both")
+        raise lines.error(lines.first, "a question has choices or one line - [sketch], not both")
     if not "".join(before).strip() or not "".join(after).strip():
-        raise lines.refuse(lines.first, "a question has its words above the choices and its explanation below them")
+        raise lines.error(lines.first, "a question has its words above the choices and its explanation below them")
     return Question("\n".join(before).strip(), tuple(choices), "\n".join(after).strip(), sketches[0] if sketches else None)
 
 
@@ -317,34 +316,33 @@ def _sketch(number: int, line: str, model: ModelSpec | None, lines: _Lines) -> S
     """`- [sketch] alpha`, or `- [sketch] alpha, first 200`."""
     match = SKETCH.match(line)
     if match is None or match[1] not in CURVES or (match[2] is not None and int(match[2]) < 2):
-        raise lines.refuse(number, "is nothing like - [sketch] alpha, first 200", f"what can be drawn is {', '.join(CURVES)}")
+        raise lines.error(number, "is nothing like - [sketch] alpha, first 200", f"what can be drawn is {', '.join(CURVES)}")
     if model is None or (not model.solver.splits and match[1] != "residual_uv"):
-        raise lines.refuse(number, f"asks for {match[1]}, which the run of this stage does not have")
+        raise lines.error(number, f"asks for {match[1]}, which the run of this stage does not have")
     return Sketch(match[1], int(match[2]) if match[2] else None)
 
 
 def _task(held: dict[str, _Lines], model: ModelSpec | None, figure: str) -> Task:
     """The two parts that belong together: what is asked for, and a model or a vector that has it."""
-    given = next(iter(held[name] for name in ("Your turn", "Solution") if name in held))
+    parts = [_trimmed(held[name]) for name in ("Your turn", "Solution") if name in held]
     drawn = model is None and figure == "vector"
-    if (model is None and not drawn) or "Your turn" not in held or "Solution" not in held:
-        raise given.refuse(
-            given.first, "a stage with a task has a model: or the figure: vector, a part ### Your turn and a part ### Solution"
-        )
-    asked, solved = (_trimmed(held[name]) for name in ("Your turn", "Solution"))
+    if (model is None and not drawn) or len(parts) < 2:
+        needs = "a stage with a task has a model: or the figure: vector, a part ### Your turn and a part ### Solution"
+        raise parts[0].error(parts[0].first, needs)
+    asked, solved = parts
     fields, text = asked.fields(("goal",), repeated=("goal",))
     if "goal" not in fields or not text.text:
-        raise asked.refuse(asked.first, "a task has lines goal: first, then an empty line, then its words")
+        raise asked.error(asked.first, "a task has lines goal: first, then an empty line, then its words")
     goals = _goals(fields["goal"], asked, VECTOR_QUANTITIES if drawn else QUANTITIES)
     if drawn:
         values, hint = solved.fields(("vector",))
         if "vector" not in values:
-            raise solved.refuse(solved.first, f"a solution begins with vector: and {len(FIRST)} numbers")
+            raise solved.error(solved.first, f"a solution begins with vector: and {len(FIRST)} numbers")
         return Task(text.text, goals, None, hint.text, _vector(*values["vector"][0], solved))
     changes, hint = solved.fields(MODEL_FIELDS)
-    solution = stage_model({name: found[0] for name, found in changes.items()}, model, solved.refuse)
+    solution = stage_model({name: found[0] for name, found in changes.items()}, model, solved.error)
     if solution is None:
-        raise solved.refuse(solved.first, "a solution begins with model: previous and what is changed in it")
+        raise solved.error(solved.first, "a solution begins with model: previous and what is changed in it")
     return Task(text.text, goals, solution, hint.text)
 
 
@@ -355,7 +353,7 @@ def _vector(number: int, words: str, lines: _Lines) -> tuple[float, ...]:
         values = ()
     if len(values) != len(FIRST) or not all(abs(value) <= LARGEST_ENTRY for value in values):
         most = f"{LARGEST_ENTRY:g}"
-        raise lines.refuse(number, f"must be {len(FIRST)} numbers from −{most} to {most}, with spaces between them")
+        raise lines.error(number, f"must be {len(FIRST)} numbers from −{most} to {most}, with spaces between them")
     return values
 
 
@@ -369,7 +367,7 @@ def _goals(given: list[tuple[int, str]], lines: _Lines, known: Iterable[str] = Q
     for number, words in given:
         goal = Goal.parse(words, known)
         if goal is None:
-            raise lines.refuse(number, "is nothing like parts_found >= 17", f"what can be measured is {', '.join(known)}")
+            raise lines.error(number, "is nothing like parts_found >= 17", f"what can be measured is {', '.join(known)}")
         goals.append(goal)
     return tuple(goals)
 
@@ -387,7 +385,7 @@ def _highlight(field: tuple[int, str] | None, model: ModelSpec | None, lines: _L
         span = re.fullmatch(r"(\d+)-(\d+)", rest[0]) if rest else None
         if kind in ("x", "y") and len(rest) == 1:
             if model is None or rest[0] not in [s.name for s in getattr(model, kind)]:
-                raise lines.refuse(number, f"highlights {rest[0]!r}, which the model does not have on {kind.upper()}")
+                raise lines.error(number, f"highlights {rest[0]!r}, which the model does not have on {kind.upper()}")
             sets.append((kind, rest[0]))
         elif kind == "components" and rest and all(w.isdecimal() and 1 <= int(w) <= (model.rank if model else 0) for w in rest):
             components += [int(w) - 1 for w in rest]
@@ -397,5 +395,5 @@ def _highlight(field: tuple[int, str] | None, model: ModelSpec | None, lines: _L
             factor = rest[0]
         else:
             known = "x NAME, y NAME, components 1 2 (up to the rank), iterations 10-50, factor X"
-            raise lines.refuse(number, f"highlights {piece.strip()!r}", f"it can be {known}")
+            raise lines.error(number, f"highlights {piece.strip()!r}", f"it can be {known}")
     return Highlight(tuple(sets), tuple(components), iterations, factor)

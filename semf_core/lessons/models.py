@@ -24,30 +24,30 @@ LIMITS: Registry[Limits] = Registry("limits")
 LIMITS.register(Limits)
 
 Fields = Mapping[str, tuple[int, str]]
-Refuse = Callable[..., InvalidInput]
+ErrorAt = Callable[..., InvalidInput]
 
 
-def stage_model(fields: Fields, previous: ModelSpec | None, refuse: Refuse) -> ModelSpec | None:
-    """The model that the fields describe; None where there is none. A mistake is refused with its line."""
+def stage_model(fields: Fields, previous: ModelSpec | None, error_at: ErrorAt) -> ModelSpec | None:
+    """The model that the fields describe; None where there is none. A mistake is an error with its line."""
     if not fields:
         return None
     if "model" not in fields:
         number = next(iter(fields.values()))[0]
-        raise refuse(number, "changes a model, but there is no line model: (a preset, or previous)")
+        raise error_at(number, "changes a model, but there is no line model: (a preset, or previous)")
     number, name = fields["model"]
     if name == PREVIOUS and previous is None:
-        raise refuse(number, "there is no previous stage with a model", "name a preset")
+        raise error_at(number, "there is no previous stage with a model", "name a preset")
     try:
         spec = previous if name == PREVIOUS and previous is not None else preset(name)
     except InvalidInput as error:
-        raise refuse(number, f"{error.field}: {error.problem}", error.remedy) from None
+        raise error_at(number, f"{error.field}: {error.problem}", error.remedy) from None
     for field in MODEL_FIELDS[1:]:
         if field in fields:
             number, words = fields[field]
             try:
                 spec = _changed(spec, field, words)
             except InvalidInput as error:
-                raise refuse(number, f"{error.field}: {error.problem}", error.remedy) from None
+                raise error_at(number, f"{error.field}: {error.problem}", error.remedy) from None
     return titled(spec) if len(fields) > 1 else spec
 
 

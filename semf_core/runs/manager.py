@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -12,7 +11,6 @@ from semf_core.common.server_limits import server_limits
 from semf_core.runs.files import DamagedFile
 from semf_core.runs.ids import new_id
 from semf_core.runs.monitor import Monitor
-from semf_core.runs.pool import END_SECONDS
 from semf_core.runs.scheduler import Active, Board
 from semf_core.runs.store import Store
 from semf_core.solvers import COLUMNS
@@ -182,15 +180,7 @@ class Manager(Board):
         """End the workers this server has started; they write their checkpoints."""
         with self._lock:
             self._closing = True
-            workers = list(self._worker_pool.workers)
-            for worker in workers:
-                if worker.ready:
-                    worker.end()
-                else:
-                    worker.kill()  # it is still importing and has nothing to write
-        deadline = time.monotonic() + END_SECONDS
-        for worker in workers:
-            worker.join(max(0.1, deadline - time.monotonic()))
+        self._worker_pool.close()
         if self._monitor is not None:
             self._monitor.close()
         for active in self._active.values():
@@ -213,8 +203,7 @@ class Manager(Board):
         worker, active.worker = active.worker, None
         active.forget_requests()
         if worker is not None:
-            worker.take("leaving")
-            worker.kill()
+            self._worker_pool.kill(worker)
 
     def end_silent(self, active: Active) -> None:
         """Do without its worker what it was asked to do, because it shows no sign of life."""

@@ -1,4 +1,7 @@
-"""Worker processes: started ahead of need, talked to through pipes, ended by closing their input."""
+"""Worker processes: started ahead of need, talked to through pipes, ended by closing their input.
+
+The one place that starts, limits, watches and ends them: those of runs, of a study's cells, and those that read files.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import semf_core
 
@@ -29,6 +33,16 @@ Report = dict[str, Any]
 LOG = logging.getLogger(__name__)
 
 
+def start_process(module: str, home: Path, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    """A module of this library as a process; `options` are those of `subprocess.Popen`."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, *arguments],  # -P: the current folder must not shadow modules
+        env=worker_environment(home),
+        start_new_session=True,  # Ctrl-C in the server's terminal ends the server; what it has started sees its input end
+        **options,
+    )
+
+
 class WorkerProcess:
     """One process, and the thread that reads its reports.
 
@@ -43,6 +57,7 @@ class WorkerProcess:
         on_report: Callable[[WorkerProcess, Report], None],
         on_exit: Callable[[WorkerProcess, int], None],
         module: str = "semf_core.runs.worker",
+        *arguments: str,
     ) -> None:
         self.role = "idle"
         self.run_id = ""
@@ -51,19 +66,17 @@ class WorkerProcess:
         """Orders so far: a report carries the number of the last one that the worker had seen."""
         self.since = self.heard = time.monotonic()
         """When it got what it does now, and when it was heard of last."""
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", module],  # -P: the current folder must not shadow modules
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=worker_environment(home),
-            start_new_session=True,  # Ctrl-C in the server's terminal ends the server; the worker sees its input end
-        )
+        self._process = start_process(module, home, *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._reader = threading.Thread(target=self._read, args=(on_report, on_exit), daemon=True, name=f"worker-{self.pid}")
         self._reader.start()
 
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
 
     def _read(self, on_report: Callable[[WorkerProcess, Report], None], on_exit: Callable[[WorkerProcess, int], None]) -> None:
         assert self._process.stdout is not None
@@ -113,73 +126,100 @@ class WorkerProcess:
             return  # already gone
 
     def kill(self) -> None:
-        self._process.kill()
+        """End it and whatever it has started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
 
     def join(self, seconds: float = END_SECONDS) -> None:
         """Wait for it to end and kill it after that time."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self.kill()
             self._process.wait()
         self._reader.join(seconds)
 
 
-class WorkerPool:
+W = TypeVar("W", bound=WorkerProcess)
+
+
+class WorkerPool(Generic[W]):
     """The workers of a server and what each is for; whoever uses it holds a lock."""
 
     SPARE = 5
-    """Idle workers that are kept at most; more of them are sent home."""
-    STILLBORN = 3
+    """Idle workers that are kept at most; more of them are dismissed."""
+    MOST_FAILED_STARTS = 3
     """Workers in a row that ended before they were ready: then none is started ahead of need."""
 
-    def __init__(self, start: Callable[[], WorkerProcess], limit: int) -> None:
+    def __init__(self, start: Callable[[], W], limit: int) -> None:
         self._start, self._limit = start, limit
-        self._stillborn = 0
-        self.workers: list[WorkerProcess] = []
+        self._failed_starts = 0
+        self.workers: list[W] = []
 
     def count(self, role: str) -> int:
         return sum(w.role == role for w in self.workers)
 
-    def with_role(self, role: str) -> list[WorkerProcess]:
+    def with_role(self, role: str) -> list[W]:
         return sorted((w for w in self.workers if w.role == role), key=lambda w: w.since)
 
-    def pick(self) -> WorkerProcess:
-        """An idle worker, else a new one, else the one that has held a paused run for longest."""
-        idle = self.with_role("idle")
+    def free(self) -> W | None:
+        """An idle worker, else a new one if there may be more."""
+        idle = [w for w in self.with_role("idle") if w.alive]
         if idle:
             return next((w for w in idle if w.ready), idle[0])
-        holding = self.with_role("holding")
-        if holding and self._present() >= self._limit:
-            return holding[0]
-        return self._add()
+        return self._add() if self._present() < self._limit else None
+
+    def pick(self) -> W:
+        """A free worker, else the one that has held a paused run for longest; never none."""
+        return self.free() or next(iter(self.with_role("holding")), None) or self._add()
 
     def keep_warm(self) -> None:
         """One idle worker in reserve, so that the next run starts at once."""
         idle = self.with_role("idle")
-        if not idle and self._present() < self._limit and self._stillborn < self.STILLBORN:
+        if not idle and self._present() < self._limit and not self.fails_to_start:
             self._add()
         for worker in idle[self.SPARE :]:
-            self.send_home(worker)
+            self.dismiss(worker)
 
-    def send_home(self, worker: WorkerProcess) -> None:
+    def dismiss(self, worker: W) -> None:
         worker.take("leaving")
         worker.end()
 
-    def is_ready(self, worker: WorkerProcess) -> None:
-        worker.ready = True
-        self._stillborn = 0
+    def kill(self, worker: W) -> None:
+        """Do without a worker that does not answer, or takes too long."""
+        worker.take("leaving")
+        worker.kill()
 
-    def remove(self, worker: WorkerProcess) -> None:
+    def close(self) -> None:
+        """End all of them, in END_SECONDS at most. Without the lock: what they still report is heard meanwhile."""
+        workers, deadline = list(self.workers), time.monotonic() + END_SECONDS
+        for worker in workers:
+            if worker.ready:
+                worker.end()
+            else:
+                worker.kill()  # it is still importing and has nothing to write
+        for worker in workers:
+            worker.join(max(0.1, deadline - time.monotonic()))
+
+    @property
+    def fails_to_start(self) -> bool:
+        """The last MOST_FAILED_STARTS workers all ended before they were ready."""
+        return self._failed_starts >= self.MOST_FAILED_STARTS
+
+    def is_ready(self, worker: W) -> None:
+        worker.ready = True
+        self._failed_starts = 0
+
+    def remove(self, worker: W) -> None:
         """It has ended."""
         self.workers.remove(worker)
-        if not worker.ready:
-            self._stillborn += 1
+        if not worker.ready and worker.role != "leaving":
+            self._failed_starts += 1
 
     def _present(self) -> int:
         return len(self.workers) - self.count("leaving")
 
-    def _add(self) -> WorkerProcess:
+    def _add(self) -> W:
         self.workers.append(self._start())
         return self.workers[-1]
 

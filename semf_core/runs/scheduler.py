@@ -266,11 +266,8 @@ class Board:
     def _paused(self, active: Active, worker: WorkerProcess, report: Report) -> None:
         if report["number"] < worker.sent:
             return  # it speaks of an earlier order; the later one has a report of its own
-        turn_over, message, known = (
-            active.asked == "turn",
-            active.reason,
-            {"revision": report["revision"], "note": report["note"]},
-        )
+        turn_over, message = active.asked == "turn", active.reason
+        known = {"revision": report["revision"], "note": report["note"]}
         active.spent = active.spent + worker.busy_seconds() if turn_over else 0.0
         worker.take("holding", active.id)
         active.forget_requests()
@@ -285,7 +282,7 @@ class Board:
         self._set(active, state=report["state"], message=report["reason"])
         self._leave(active, worker)
         if report["peak_mb"] > PEAK_MB:
-            self._worker_pool.send_home(worker)
+            self._worker_pool.dismiss(worker)
 
     def _failed(self, active: Active, worker: WorkerProcess, report: Report) -> None:
         state = "interrupted" if report["full"] else "failed"

@@ -9,16 +9,10 @@ An order is {"order": "work", "run", "folder", "revision", "fresh", …} for a w
 
 from __future__ import annotations
 
-import json
-import os
 import resource
-import select
-import signal
 import sys
-import time
 import traceback
 import warnings
-from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,72 +21,13 @@ from threadpoolctl import threadpool_limits
 
 from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import server_limits
+from semf_core.runs.channel import Channel, Order, ServerGone
 from semf_core.runs.files import is_full
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.session import Session
 from semf_core.sandbox.rlimits import limit_memory, stand_back
 
-Order = dict[str, Any]
 NICENESS = 5
-BEAT_SECONDS = 2.0
-
-
-class ServerGone(Exception):
-    """Standard input has ended or nobody reads the reports."""
-
-
-class Channel:
-    """Lines of JSON from and to the server, without threads."""
-
-    def __init__(self, source: int, sink: int) -> None:
-        self._source, self._sink = source, sink
-        self._rest = b""
-        self._number = 0
-        self._beat = 0.0
-        self._orders: deque[Order] = deque()
-        self._poll = select.poll()
-        self._poll.register(source, select.POLLIN)
-
-    def pending(self) -> bool:
-        """Whether an order has arrived; a system call, but a short one."""
-        if not self._orders and self._poll.poll(0):
-            self._read()
-        return bool(self._orders)
-
-    def look(self) -> bool:
-        """`pending`, and a sign of life from time to time: called again and again while something is computed."""
-        now = time.monotonic()
-        if now - self._beat > BEAT_SECONDS:
-            self.report("beat")
-        return self.pending()
-
-    def attend(self) -> None:
-        """A sign of life from time to time, and ServerGone as soon as it has, even if orders of it are still to be read."""
-        self.look()
-        if any(event & select.POLLHUP for _, event in self._poll.poll(0)):
-            raise ServerGone
-
-    def next(self) -> Order:
-        """The next order, waiting for it."""
-        while not self._orders:
-            self._read()
-        order = self._orders.popleft()
-        self._number = order["number"]
-        return order
-
-    def _read(self) -> None:
-        data = os.read(self._source, 1 << 16)
-        if not data:
-            raise ServerGone
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        self._orders.extend(json.loads(line) for line in lines)
-
-    def report(self, kind: str, **values: Any) -> None:
-        self._beat = time.monotonic()
-        try:
-            os.write(self._sink, json.dumps({"report": kind, "number": self._number, **values}).encode() + b"\n")
-        except BrokenPipeError:
-            raise ServerGone from None
 
 
 class Worker:
@@ -210,10 +145,8 @@ def error_message(error: BaseException) -> str:
 
 def main() -> int:
     """Serve until the server goes; 1 after a failure, so that the next run gets a clean process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server; a worker ends with its input
     warnings.simplefilter("ignore", RuntimeWarning)  # an overflow ends the run as "diverged", which is said there
-    channel = Channel(os.dup(0), os.dup(1))
-    os.dup2(2, 1)  # whatever a library prints must not get between the reports
+    channel = Channel.standard()
     worker = Worker(channel)
     limit_memory(server_limits().run_mb)
     stand_back(NICENESS)

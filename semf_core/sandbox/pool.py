@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import atexit
-import json
 import logging
-import os
-import select
+import queue
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,13 +20,15 @@ from semf_core.common.visitors import current_visitor
 from semf_core.runs.fairness import FairQueue
 from semf_core.runs.home import default_home
 from semf_core.runs.ids import new_id
-from semf_core.runs.pool import worker_environment
+from semf_core.runs.pool import Report, WorkerPool, WorkerProcess
 
 AT_ONCE = 2
 """Functions that run at a time, all but one of them of one visitor; the others wait, and visitors take turns."""
 PATIENCE = 60.0
 """Seconds that one waits for its turn."""
 START_SECONDS = 60.0
+LONGEST_WAIT = 1e6
+"""Seconds of one wait that the system can still measure: who has no limit waits that long."""
 INSIDE: list[bool] = []
 """Not empty in a process that carries out an order: what it calls in turn is under the same limits already."""
 LOG = logging.getLogger(__name__)
@@ -47,79 +45,60 @@ class Outcome:
     peak_mb: float = 0.0
 
 
-class _Child:
-    """One process and the pipes to it; used by one thread at a time."""
+class _Child(WorkerProcess):
+    """A worker that carries out one order at a time, for the thread that waits for it."""
 
-    def __init__(self, ahead: Sequence[str]) -> None:
-        self._rest = b""
-        self._ready = False
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "semf_core.sandbox.child", *ahead],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=worker_environment(default_home()),
-            start_new_session=True,  # a group of its own, so that its fork is ended with it
-        )
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._input, self._output = self._process.stdin, self._process.stdout
-        self._poll = select.poll()
-        self._poll.register(self._output, select.POLLIN | select.POLLHUP)
+    _greeted = False
+    """That it is ready was heard by whoever sent it the first order."""
+
+    def __init__(self, ahead: Sequence[str], pool: WorkerPool[_Child], lock: threading.Condition) -> None:
+        self.reports: queue.SimpleQueue[Report | None] = queue.SimpleQueue()
+
+        def reported(_: WorkerProcess, report: Report) -> None:
+            if report["report"] == "ready":
+                with lock:
+                    pool.is_ready(self)
+            self.reports.put(report)
+
+        def ended(_: WorkerProcess, code: int) -> None:
+            with lock:
+                pool.remove(self)
+            self.reports.put(None)
+
+        super().__init__(default_home(), reported, ended, "semf_core.sandbox.child", *ahead)
 
     def carry_out(self, order: dict[str, Any]) -> Outcome:
         """Wait for the answer, at most as long as the order says; afterwards the child may be dead."""
         try:
-            if not self._ready:
-                self._line(time.monotonic() + START_SECONDS)
-                self._ready = True
-            self._input.write(json.dumps(order).encode() + b"\n")
-            self._input.flush()
+            if not self._greeted:
+                self._report(time.monotonic() + START_SECONDS)
+                self._greeted = True
+            self.send(order)
             deadline = time.monotonic() + order["seconds"]
-            answer = self._line(deadline)
-            ended = answer if "ended" in answer else self._line(deadline + 1)
-        except TimeoutError:
+            answer = self._report(deadline)
+            ended = answer if answer["report"] == "ended" else self._report(deadline + 1)
+        except queue.Empty:
             self.kill()
-            return Outcome("time" if self._ready else "busy", seconds=order["seconds"])
-        except (EOFError, BrokenPipeError):
-            self.kill()
+            self.join()
+            return Outcome("time" if self._greeted else "busy", seconds=order["seconds"])
+        except EOFError:
+            self.kill()  # what it has forked
             return Outcome("crashed")
         return _outcome(answer, ended)
 
-    def _line(self, deadline: float) -> dict[str, Any]:
-        """The next line that the child writes."""
-        while b"\n" not in self._rest:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            if not self._poll.poll(1000 * min(left, 60)):
-                continue
-            data = os.read(self._output.fileno(), 1 << 16)
-            if not data:
-                raise EOFError
-            self._rest += data
-        line, _, self._rest = self._rest.partition(b"\n")
-        return json.loads(line)
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    def kill(self) -> None:
-        """End it and whatever it has forked."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for pipe in (self._input, self._output):
-            with suppress(BrokenPipeError):
-                pipe.close()
+    def _report(self, deadline: float) -> Report:
+        """The next report."""
+        report = self.reports.get(timeout=min(max(0.0, deadline - time.monotonic()), LONGEST_WAIT))
+        if report is None:
+            raise EOFError
+        return report
 
 
-def _outcome(answer: dict[str, Any], ended: dict[str, Any]) -> Outcome:
-    measured = {"seconds": float(ended["seconds"]), "peak_mb": float(ended["peak_mb"])}
-    for kind in ("value", "refused", "failed", "memory"):
-        if kind in answer:
-            return Outcome(kind, answer[kind], **measured)
-    killed = {-signal.SIGKILL: "memory", -signal.SIGXCPU: "time"}
-    return Outcome(killed.get(ended["ended"], "crashed"), **measured)
+def _outcome(answer: Report, ended: Report) -> Outcome:
+    kind, value = answer["report"], answer.get("value")
+    if kind == "ended":  # without an answer
+        kind = {-signal.SIGKILL: "memory", -signal.SIGXCPU: "time"}.get(ended["code"], "crashed")
+    return Outcome(kind, value, float(ended["seconds"]), float(ended["peak_mb"]))
 
 
 class Pool:
@@ -129,18 +108,21 @@ class Pool:
         """`ahead` names modules that the functions need, `niceness` says how far they stand back behind others."""
         self._ahead, self._at_once, self._niceness = ahead, at_once, niceness
         self._changed = threading.Condition()
-        self._idle: list[_Child] = []
+        self._workers: WorkerPool[_Child] = WorkerPool(self._start, at_once)
         self._running: set[str] = set()
         self._visitors: dict[str, str] = {}
         """Who asks for each function that runs or waits; whoever owns the computer has no name, and no limit."""
         self._line = FairQueue()
         self._closed = False
 
+    def _start(self) -> _Child:
+        return _Child(self._ahead, self._workers, self._changed)
+
     def start_ahead(self) -> None:
         """Have a child ready before the first call."""
         with self._changed:
-            if not self._idle and not self._closed:
-                self._idle.append(_Child(self._ahead))
+            if not self._closed:
+                self._workers.keep_warm()
 
     def outcome(self, function: Callable[..., Any], arguments: dict[str, Any], megabytes: float, seconds: float) -> Outcome:
         """Run a function of a module with arguments that JSON can hold, and whose value it can hold too."""
@@ -148,7 +130,9 @@ class Pool:
         order = {"function": name, "arguments": arguments, "megabytes": megabytes, "seconds": seconds}
         order["niceness"] = self._niceness
         with self._turn():
-            child = self._take()
+            with self._changed:
+                child = self._workers.pick()
+                child.take("busy")
             try:
                 return child.carry_out(order)
             finally:
@@ -189,29 +173,22 @@ class Pool:
         del self._visitors[ticket]
         self._serve()
 
-    def _take(self) -> _Child:
-        with self._changed:
-            while self._idle:
-                child = self._idle.pop()
-                if child.alive:
-                    return child
-        return _Child(self._ahead)
-
     def _give_back(self, child: _Child) -> None:
         """Keep it for the next call; one that was killed is replaced ahead of need."""
         with self._changed:
             if not self._closed:
-                self._idle.append(child if child.alive else _Child(self._ahead))
+                child.take("idle")
+                self._workers.keep_warm()
                 return
         child.kill()
 
     def close(self) -> None:
-        """End the children."""
+        """End the children, with what they are doing."""
         with self._changed:
             self._closed = True
-            idle, self._idle = self._idle, []
-        for child in idle:
-            child.kill()
+            for child in self._workers.with_role("busy"):
+                self._workers.kill(child)
+        self._workers.close()
 
 
 _POOL = Pool()

@@ -18,7 +18,7 @@ from typing import BinaryIO
 from semf_core.common.parameters import InvalidInput
 from semf_core.runs.files import DamagedFile, DiskFull, needing_room, try_lock
 from semf_core.runs.home import default_home
-from semf_core.runs.pool import worker_environment
+from semf_core.runs.pool import start_process
 from semf_core.runs.worker import error_message
 from semf_core.sandbox.rlimits import stand_back
 from semf_core.studies.execution import Executor, make_executor
@@ -56,15 +56,9 @@ def _start(queue: StudyQueue, home: Path, lock: BinaryIO) -> subprocess.Popen[by
     """The lock goes to the new process, so that nobody starts a second one before it has taken it."""
     path = queue.root / "runner.log"
     with path.open("wb" if path.exists() and path.stat().st_size > MOST_LOG_BYTES else "ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "semf_core.studies.background", str(lock.fileno())],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=worker_environment(home),
-            pass_fds=(lock.fileno(),),
-            start_new_session=True,  # it outlives the server and its terminal
-        )
+        streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}  # it outlives the server, so it has no pipes to it
+        handle = lock.fileno()
+        return start_process("semf_core.studies.background", home, str(handle), pass_fds=(handle,), **streams)
 
 
 def main(inherited: int) -> int:

@@ -10,9 +10,10 @@ from typing import Any
 
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.runs.caches import Cache
+from semf_core.runs.channel import ServerGone
 from semf_core.runs.home import default_home
 from semf_core.runs.uploads import load_source
-from semf_core.runs.worker import ServerGone, error_message
+from semf_core.runs.worker import error_message
 from semf_core.studies.kept_arrays import packed
 from semf_core.studies.measures import Outcome, measured, measures_from_form
 from semf_core.studies.progress import Finished

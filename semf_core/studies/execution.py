@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import queue
 import threading
-import time
 from collections import Counter, deque
 from pathlib import Path
 from typing import Protocol
@@ -14,15 +13,13 @@ from semf_core.common.parameters import InvalidInput
 from semf_core.common.server_limits import number_from_env, server_limits
 from semf_core.distributed.connection import cluster_address
 from semf_core.runs.home import default_home
-from semf_core.runs.pool import Report, WorkerProcess, exit_message
+from semf_core.runs.pool import Report, WorkerPool, WorkerProcess, exit_message
 from semf_core.studies.cell_run import Order
 from semf_core.studies.cluster import DaskExecutor
 from semf_core.studies.progress import Finished
 
 ATTEMPTS = 3
 """Workers that may die on one cell before it is given up."""
-STILLBORN = 3
-"""Workers in a row that ended before they were ready."""
 
 
 class Executor(Protocol):
@@ -52,20 +49,20 @@ class LocalExecutor:
     """Fresh processes of this computer, one BLAS thread each. One that dies takes only its own cell with it."""
 
     def __init__(self, workers: int | None = None, home: Path | None = None) -> None:
-        self._count = workers or default_workers()
+        self.slots = workers or default_workers()
         self._seconds = 60 * server_limits().run_minutes
         self._home = home or default_home()
         self._inbox: queue.SimpleQueue[Finished | RuntimeError] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._waiting: deque[Order] = deque()
-        self._orders: dict[WorkerProcess, Order | None] = {}
+        self._workers = WorkerPool(self._start, self.slots)
+        self._orders: dict[WorkerProcess, Order] = {}
+        """What each busy worker computes."""
         self._deaths: Counter[int] = Counter()
-        self._stillborn = 0
         self._closed = False
 
-    @property
-    def slots(self) -> int:
-        return self._count
+    def _start(self) -> WorkerProcess:
+        return WorkerProcess(self._home, self._reported, self._ended, "semf_core.studies.worker")
 
     def submit(self, order: Order) -> None:
         with self._lock:
@@ -73,41 +70,34 @@ class LocalExecutor:
             self._hand_out()
 
     def _hand_out(self) -> None:
-        """Give waiting cells to idle workers, starting processes as long as there may be more."""
-        while self._waiting and not self._closed:
-            idle = next((w for w, order in self._orders.items() if order is None), None)
-            if idle is None:
-                if len(self._orders) >= self._count:
-                    return
-                idle = WorkerProcess(self._home, self._reported, self._ended, "semf_core.studies.worker")
-            order = self._waiting.popleft()
-            self._orders[idle] = order
-            idle.take("busy")
-            idle.send(order)
+        """Give waiting cells to free workers."""
+        while self._waiting and not self._closed and (worker := self._workers.free()) is not None:
+            self._orders[worker] = order = self._waiting.popleft()
+            worker.take("busy")
+            worker.send(order)
 
     def _reported(self, worker: WorkerProcess, report: Report) -> None:
         """In the worker's reading thread: the next cell goes out before the result is looked at."""
         with self._lock:
-            worker.ready = True
-            self._stillborn = 0
-            if report["report"] != "cell" or self._orders.get(worker) is None:  # a sign of life; or it was given up meanwhile
+            self._workers.is_ready(worker)
+            if report["report"] != "cell" or self._orders.pop(worker, None) is None:  # a sign of life; or it was given up
                 return
-            self._orders[worker] = None
+            worker.take("idle")
             self._hand_out()
         names = Finished.__dataclass_fields__
         self._inbox.put(Finished(**{k: v for k, v in report.items() if k in names}))
 
     def _ended(self, worker: WorkerProcess, code: int) -> None:
         with self._lock:
+            self._workers.remove(worker)
             order = self._orders.pop(worker, None)
             if self._closed:
                 return
-            if not worker.ready:
-                self._stillborn += 1
-                if self._stillborn >= STILLBORN:
-                    self._closed = True
-                    self._inbox.put(RuntimeError(f"{exit_message(code)} before it was ready, {STILLBORN} times in a row"))
-                    return
+            if self._workers.fails_to_start:
+                self._closed = True
+                times = f"{self._workers.MOST_FAILED_STARTS} times in a row"
+                self._inbox.put(RuntimeError(f"{exit_message(code)} before it was ready, {times}"))
+                return
             if order is not None:
                 self._lost(order, code, counts=worker.ready)
             self._hand_out()
@@ -134,40 +124,30 @@ class LocalExecutor:
 
     def _end_overdue(self) -> None:
         """End cells that take longer than a run may take here."""
-        now = time.monotonic()
         with self._lock:
-            late = [w for w, order in self._orders.items() if order is not None and now - w.since > self._seconds]
-            numbers = [self._break_off(worker) for worker in late]
+            numbers = [self._break_off(worker) for worker in list(self._orders) if worker.busy_seconds() > self._seconds]
         for number in numbers:
             sentence = f"took longer than the {self._seconds / 60:g} minutes that a run may take on this server"
             self._inbox.put(Finished(number, seconds=self._seconds, error=sentence))
 
     def _break_off(self, worker: WorkerProcess) -> int:
-        order = self._orders[worker]
-        assert order is not None
-        self._orders.pop(worker)
-        worker.kill()
-        return int(order["cell"])
+        self._workers.kill(worker)
+        return int(self._orders.pop(worker)["cell"])
 
     def silent(self) -> list[int]:
         with self._lock:
-            return [order["cell"] for worker, order in self._orders.items() if order is not None and worker.is_silent()]
+            return [order["cell"] for worker, order in self._orders.items() if worker.is_silent()]
 
     def withdraw(self) -> list[int]:
         with self._lock:
             numbers = [order["cell"] for order in self._waiting]
             self._waiting.clear()
-            hung = [worker for worker, order in self._orders.items() if order is not None and worker.is_silent()]
-            return numbers + [self._break_off(worker) for worker in hung]
+            return numbers + [self._break_off(worker) for worker in list(self._orders) if worker.is_silent()]
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            workers = list(self._orders)
-        for worker in workers:
-            worker.end()
-        for worker in workers:
-            worker.join()
+        self._workers.close()
 
 
 def default_workers() -> int:

@@ -6,21 +6,17 @@ It ends when its input ends, in the middle of a cell too: whoever sent it has go
 from __future__ import annotations
 
 import dataclasses
-import os
-import signal
 import sys
 
 from semf_core.common.server_limits import server_limits
 from semf_core.common.threads import blas_threads
-from semf_core.runs.worker import Channel, ServerGone
+from semf_core.runs.channel import Channel, ServerGone
 from semf_core.sandbox.rlimits import limit_memory
 from semf_core.studies.cell_run import carry_out
 
 
 def main() -> int:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that reads the results
-    channel = Channel(os.dup(0), os.dup(1))
-    os.dup2(2, 1)  # whatever a library prints must not get between the reports
+    channel = Channel.standard()
     limit_memory(server_limits().run_mb)
     with blas_threads(1):
         try:

@@ -7,7 +7,7 @@ import pytest
 
 from semf_core.runs import manager as manager_module
 from semf_core.runs import monitor, pool
-from semf_core.runs.worker import BEAT_SECONDS
+from semf_core.runs.channel import BEAT_SECONDS
 
 from .common import assert_same_numbers, in_process, tiny, wait_for, wait_for_iterations, wait_for_state, worker_of
 

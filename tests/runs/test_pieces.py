@@ -3,6 +3,8 @@
 import gc
 import threading
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from semf_core.runs.edits import Edit
 from semf_core.runs.files import FolderSizes, locked, try_lock, write_whole
 from semf_core.runs.frames import Schedule
 from semf_core.runs.home import number_from_env
-from semf_core.runs.pool import exit_message
+from semf_core.runs.pool import WorkerPool, exit_message
 from semf_core.sets import Nonnegative
 from semf_core.solvers import ADMM, Limits, Run
 
@@ -279,3 +281,31 @@ def test_commands_from_many_threads_at_once(service):
     service.edit(handle.id, handle.key, Edit(limits=tiny(30).limits))
     service.resume(handle.id, handle.key)
     assert wait_for_state(service, handle.id, "finished").iterations == 30
+
+
+def fake_worker():
+    return SimpleNamespace(role="idle", since=time.monotonic(), ready=True, alive=True)
+
+
+def test_a_worker_that_has_just_died_gets_nothing_to_do():
+    pool: WorkerPool = WorkerPool(fake_worker, 2)
+    first = pool.pick()
+    first.alive = False  # and its end was not heard of yet
+    second: Any = pool.free()
+    assert pool.workers == [first, second]
+    second.role = "busy"
+    assert pool.free() is None, "two are all that there may be"
+    pool.remove(first)
+    assert all(pool.free() is not other for other in (None, first, second))
+
+
+def test_workers_that_never_get_ready_are_not_started_again_and_again():
+    pool: WorkerPool = WorkerPool(fake_worker, 2)
+    for _ in range(pool.MOST_FAILED_STARTS):
+        pool.keep_warm()
+        pool.workers[0].ready = False
+        pool.remove(pool.workers[0])
+    pool.keep_warm()
+    assert not pool.workers and pool.fails_to_start
+    pool.is_ready(pool.pick())
+    assert not pool.fails_to_start

@@ -98,11 +98,24 @@ def test_a_child_that_was_killed_is_replaced():
     pool = Pool()
     try:
         assert pool.outcome(functions.double, {"value": 1}, *ALLOWED).value == 2
-        os.kill(pool._idle[0]._process.pid, signal.SIGKILL)
-        pool._idle[0]._process.wait()
+        (child,) = pool._workers.workers
+        os.kill(child.pid, signal.SIGKILL)
+        while child.alive:
+            time.sleep(0.01)
         assert pool.outcome(functions.double, {"value": 2}, *ALLOWED).value == 4
     finally:
         pool.close()
+
+
+def test_closing_ends_what_is_being_done():
+    pool, done = Pool(), []
+    thread = threading.Thread(target=lambda: done.append(pool.outcome(functions.sleep, {"seconds": 600}, *ALLOWED)))
+    thread.start()
+    while not pool._workers.count("busy"):
+        time.sleep(0.01)
+    pool.close()
+    thread.join(30)
+    assert [outcome.kind for outcome in done] == ["crashed"] and not pool._workers.workers
 
 
 def test_a_child_that_does_not_start_in_time_is_no_fault_of_the_file(monkeypatch):
