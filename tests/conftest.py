@@ -2,4 +2,12 @@
 
 import os
 
+import pytest
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+@pytest.fixture
+def no_reserve(monkeypatch):
+    """A worker is started when a run needs it, none ahead of need: each costs the import of the numerical libraries."""
+    monkeypatch.setattr("semf_core.runs.pool.WorkerPool.keep_warm", lambda pool: None)

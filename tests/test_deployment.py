@@ -36,7 +36,7 @@ def stores(tmp_path):
     return tmp_path / "home", tmp_path / "elsewhere" / "home", tmp_path / "backup.tar.gz"
 
 
-def test_a_restored_store_has_everything_and_goes_on(stores):
+def test_a_restored_store_has_everything_and_goes_on(stores, no_reserve):
     home, restored, backup = stores
     spec = tiny(max_iter=400)
     service = Service(home, max_running=1)

@@ -34,7 +34,7 @@ def lines(home):
     return [present(LINE.fullmatch(line)).groups() for line in (home / "log" / "journal.log").read_text().splitlines()]
 
 
-def test_everything_that_is_started_has_a_line_with_ids_and_nothing_else(tmp_path, asks, monkeypatch):
+def test_everything_that_is_started_has_a_line_with_ids_and_nothing_else(tmp_path, asks, monkeypatch, no_reserve):
     monkeypatch.setattr(studies_service, "start_in_background", lambda *arguments, **more: None)
     service = Service(tmp_path, max_running=1)
     try:

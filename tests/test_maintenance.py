@@ -183,7 +183,7 @@ def test_what_can_be_read_of_a_study_is_kept(home):
     assert progress.total == 40 and progress.done in range(31)
 
 
-def test_a_damaged_demo_record_is_replaced(tmp_path, monkeypatch):
+def test_a_damaged_demo_record_is_replaced(tmp_path, monkeypatch, no_reserve):
     monkeypatch.setattr("semf_core.service.preset", lambda name: tiny(20, title=name))
     service = Service(tmp_path, max_running=1)
     first = service.demo_run("demo")
@@ -194,7 +194,7 @@ def test_a_damaged_demo_record_is_replaced(tmp_path, monkeypatch):
     service.close()
 
 
-def test_a_damaged_checkpoint_says_so_and_a_reset_starts_afresh(tmp_path):
+def test_a_damaged_checkpoint_says_so_and_a_reset_starts_afresh(tmp_path, no_reserve):
     service = Service(tmp_path, max_running=1)
     handle = service.start(tiny(), paused=True)
     service.step(handle.id, handle.key, 30)
@@ -255,7 +255,7 @@ def test_purging_goes_by_age_and_spares_the_demo(home, capsys):
     assert {row["kind"] for row in listed(capsys, "purge", "--older-than", "1")} == {"run", "upload"}
 
 
-def test_a_public_server_lets_abandoned_runs_go(tmp_path, monkeypatch):
+def test_a_public_server_lets_abandoned_runs_go(tmp_path, monkeypatch, no_reserve):
     service = Service(tmp_path, max_running=1)
     handle = service.start(tiny(3))
     wait_for_state(service, handle.id, "finished")
@@ -309,7 +309,7 @@ def test_room_is_reserved_before_it_is_written(tmp_path, monkeypatch):
     assert FolderSizes().total(tmp_path) == 0
 
 
-def test_running_runs_pause_at_the_quota(tmp_path, monkeypatch):
+def test_running_runs_pause_at_the_quota(tmp_path, monkeypatch, no_reserve):
     service = Service(tmp_path, max_running=1)
     handle = service.start(tiny())
     monkeypatch.setenv("SEMF_MAX_STORE_MB", "0.0001")
@@ -328,7 +328,7 @@ def as_visitor(monkeypatch, name):
     monkeypatch.setattr("semf_core.common.visitors._WHO", [lambda: name])
 
 
-def test_one_visitor_has_a_share_of_the_store(tmp_path, monkeypatch):
+def test_one_visitor_has_a_share_of_the_store(tmp_path, monkeypatch, no_reserve):
     monkeypatch.setenv("SEMF_PUBLIC", "1")
     monkeypatch.setenv("SEMF_MAX_STORE_MB", "8")
     service, data = Service(tmp_path, max_running=1), Dataset(np.ones((500, 300)))
@@ -346,7 +346,7 @@ def test_one_visitor_has_a_share_of_the_store(tmp_path, monkeypatch):
     service.close()
 
 
-def test_only_the_runs_of_a_visitor_pause_at_his_share(tmp_path, monkeypatch):
+def test_only_the_runs_of_a_visitor_pause_at_his_share(tmp_path, monkeypatch, no_reserve):
     service = Service(tmp_path, max_running=2)
     greedy, modest = (service.start(tiny(), visitor=f"here/{name}") for name in ("greedy", "modest"))
     wait_for_iterations(service, modest.id, 1)
@@ -364,7 +364,7 @@ def test_only_the_runs_of_a_visitor_pause_at_his_share(tmp_path, monkeypatch):
     service.close()
 
 
-def test_what_is_counted_for_a_visitor(tmp_path, monkeypatch):
+def test_what_is_counted_for_a_visitor(tmp_path, monkeypatch, no_reserve):
     """Files on their way, data, snapshots in the gallery and in the trash, and a study that nobody has started before."""
     as_visitor(monkeypatch, "somebody")
     service, used = Service(tmp_path, max_running=1), [0]

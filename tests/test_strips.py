@@ -13,7 +13,7 @@ from tests.runs.common import tiny, wait_for, wait_for_iterations, wait_for_stat
 
 
 @pytest.fixture
-def service(tmp_path):
+def service(tmp_path, no_reserve):
     made = Service(tmp_path / "home", max_running=1)
     yield made
     made.close()

@@ -130,7 +130,7 @@ def test_the_swimmer_comparison_has_ten_algorithms():
         comparison("nothing")
 
 
-def test_the_reader_reads_runs_of_all_kinds(tmp_path):
+def test_the_reader_reads_runs_of_all_kinds(tmp_path, no_reserve):
     service = Service(tmp_path / "home", max_running=1)
     try:
         long = service.start(tiny(max_iter=1000, title="long"))

@@ -90,7 +90,7 @@ def test_steps_that_the_data_does_not_allow(word):
     assert spelled("  bin:size=3   log1p ") == "bin:size=3 log1p"
 
 
-def test_an_upload_stays_raw_and_the_model_tells_how_it_is_prepared(tmp_path, monkeypatch):
+def test_an_upload_stays_raw_and_the_model_tells_how_it_is_prepared(tmp_path, monkeypatch, no_reserve):
     monkeypatch.setenv("SEMF_HOME", str(tmp_path))
     raw = add_upload(DATA, tmp_path)
     source = DATASETS.build({**raw.to_dict(), "file": "a.csv", "prepare": "log1p"})

@@ -33,7 +33,7 @@ def wait_for(condition, seconds=120.0):
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.005)
+        time.sleep(0.02)
     return value
 
 

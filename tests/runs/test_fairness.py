@@ -11,6 +11,8 @@ from semf_core.solvers import Limits
 
 from .common import assert_same_numbers, in_process, tiny, wait_for, wait_for_iterations, wait_for_state
 
+pytestmark = pytest.mark.usefixtures("no_reserve")
+
 
 def filled(*visitors):
     queue = FairQueue()

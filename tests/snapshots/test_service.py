@@ -205,7 +205,7 @@ def test_reading_only_where_there_is_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1", True), ("true", True), ("0", False), ("", False)])
-def test_the_switch_for_reading_only(monkeypatch, tmp_path, text, expected):
+def test_the_switch_for_reading_only(monkeypatch, tmp_path, text, expected, no_reserve):
     monkeypatch.setenv("SEMF_READ_ONLY", text)
     made = Service(tmp_path / "home", max_running=1)
     made.close()

@@ -20,7 +20,7 @@ from .common import BASE, slow, small, small_form, wait_for
 
 
 @pytest.fixture
-def service(tmp_path):
+def service(tmp_path, no_reserve):
     made = Service(tmp_path, max_running=1)
     yield made
     made.close()
@@ -97,7 +97,7 @@ def test_nobody_puts_words_on_a_shared_study(service, monkeypatch):
     assert {s.study for s in studies.best([])} == {shared.title} and studies.progress(handle.id).done == 1
 
 
-def test_the_background_process_outlives_the_server(tmp_path):
+def test_the_background_process_outlives_the_server(tmp_path, no_reserve):
     service = Service(tmp_path, max_running=1)
     handle = service.studies.start(slow(4))
     service.close()

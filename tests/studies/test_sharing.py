@@ -130,7 +130,7 @@ def test_damage_and_bombs_are_refused(tmp_path, monkeypatch):
         read_study(file)
 
 
-def test_on_a_server_it_comes_with_a_key_and_without_files_of_the_server(tmp_path):
+def test_on_a_server_it_comes_with_a_key_and_without_files_of_the_server(tmp_path, no_reserve):
     service = Service(tmp_path / "server", max_running=1)
     try:
         data = service.studies.export(made(service.home).id)
