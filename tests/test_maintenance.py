@@ -14,7 +14,7 @@ from semf_core.command_line.cli import main
 from semf_core.common.parameters import InvalidInput
 from semf_core.datasets import Dataset, Reading
 from semf_core.maintenance.checks import problems, repair
-from semf_core.runs.expiry import expire
+from semf_core.runs.expiry import expire, strip_files
 from semf_core.runs.files import FolderSizes, try_lock
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.home import MB, Quota
@@ -224,7 +224,8 @@ def listed(capsys, action, *arguments):
 
 def test_everything_is_listed_and_can_be_deleted(home, capsys):
     rows = {row["id"]: row for row in listed(capsys, "list")}
-    assert sorted(row["kind"] for row in rows.values()) == ["run", "run", "snapshot", "strip", "study", "upload"]
+    kinds = ["presentation", "run", "run", "snapshot", "strip", "study", "upload"]
+    assert sorted(row["kind"] for row in rows.values()) == kinds
     assert rows[RUN]["state"] == "finished, the demo of Home" and rows[OTHER]["title"] == OTHER
     assert main(["store", "list"]) == 0 and "MB are used" in capsys.readouterr().out
     (upload,) = (row["id"] for row in rows.values() if row["kind"] == "upload")
@@ -245,12 +246,12 @@ def test_what_somebody_works_on_is_not_deleted(home, capsys):
 
 def test_purging_goes_by_age_and_spares_the_demo(home, capsys):
     assert listed(capsys, "purge", "--older-than", "1") == []
-    (strip_id,) = (path.stem for path in (home / "strips").glob("*.json"))
+    (strip_id,), (talk,) = ([path.stem for path in files] for files in (strip_files(home), presentation_files(home)))
     long_ago = time.time() - 3 * 86400
     for path in home.rglob("*"):
         os.utime(path, (long_ago, long_ago))
     gone = {row["id"] for row in listed(capsys, "purge", "--older-than", "1")}
-    assert gone == {OTHER, strip_id}, "the demo is used, and its upload with it; snapshots and studies stay"
+    assert gone == {OTHER, strip_id, talk}, "the demo is used, and its upload with it; snapshots and studies stay"
     (home / "demos" / "swimmer-groups.json").unlink()
     assert {row["kind"] for row in listed(capsys, "purge", "--older-than", "1")} == {"run", "upload"}
 

@@ -40,7 +40,15 @@ def test_commands_over_http_need_the_key(service):
     control.obey(handle.id, handle.key, {"do": "step", "steps": 3})
     wait_for(service, handle.id, "paused")
     assert service.status(handle.id).iterations in (before, before + 3)
-    wrong = (None, ["play"], {"do": "fly"}, {"do": []}, {"do": {}}, {"do": "step", "steps": []}, {"do": "pace", "rate": "x"})
+    wrong: tuple[object, ...] = (
+        None,
+        ["play"],
+        {"do": "fly"},
+        {"do": []},
+        {"do": {}},
+        {"do": "step", "steps": []},
+        {"do": "pace", "rate": "x"},
+    )
     for key, values in (("A" * 22, {"do": "play"}), *((handle.key, values) for values in wrong)):
         with pytest.raises(InvalidInput):
             control.obey(handle.id, key, values)
