@@ -74,9 +74,9 @@ def _unfolded(data: Array, layout: Layout, words: Words, told: bool, limits: Lim
     starts, lines = np.unique(joint, return_index=True, return_inverse=True)[1:]
     m, n, count = len(row.entries), len(starts), len(data)
     pairs = np.unique(row.codes * n + lines).size
-    whole = count == m * n
+    whole, fits = count == m * n, m * n <= limits.max_entries or bool(set(title_words(titles[value])) & COUNTS)
     sure = whole or not any(numeric) or bool(set(title_words(titles[value])) & VALUES)
-    if pairs != count or min(m, n) < 2 or max(m, n) > count // 2 or not (sure or told):
+    if pairs != count or min(m, n) < 2 or max(m, n) > count // 2 or not ((sure and fits) or told):
         return None
     rows, row_order = _axis(row)
     columns_axis, map_shape, sample_order = _samples(others, starts)

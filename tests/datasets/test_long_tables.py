@@ -13,7 +13,7 @@ from pyarrow import parquet as pq
 from scipy import sparse
 
 from semf_core.common.parameters import InvalidInput
-from semf_core.datasets import Reading, load_bytes, load_files, load_path
+from semf_core.datasets import Limits, Reading, load_bytes, load_files, load_path
 from semf_core.datasets.loaders import find_files
 
 AUTO = Reading(orientation="auto", member="")
@@ -118,6 +118,14 @@ class TestTidy:
         if not text.startswith("a,b,c"):
             with pytest.raises(InvalidInput, match="is no place of a long table"):
                 found(text, "a.csv", Reading(index="long"))
+
+    def test_a_matrix_beyond_the_limits_is_not_made_of_a_table_within_them(self):
+        text = "time,mass,intensity\n" + "".join(f"{i % 20},{i % 19},1\n" for i in range(90))
+        small = Limits(max_entries=300)
+        assert find_files([("a.csv", text.encode())], AUTO, small).dataset.shape[1] == 3
+        with pytest.raises(InvalidInput, match="20 entries, more than 300"):
+            find_files([("a.csv", text.encode())], Reading(index="long"), small)
+        assert find_files([("a.csv", text.replace("intensity", "count").encode())], AUTO, small).dataset.shape == (19, 20)
 
     def test_it_can_be_said_that_a_table_is_long(self):
         text = "a,b,c\n" + "".join(f"{i % 4},{i // 4},{i}\n" for i in range(20))
