@@ -14,7 +14,6 @@ from semf_core.solvers import SOLVERS, CSMFncc, Limits, Run, SparsenessNMF
 from semf_core.solvers.base import Solver
 
 RANK = 3
-EXACT = {"rtol": 1e-6, "atol": 1e-8}
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def seen(name: str, iteration: int = 3, **options) -> Seen:
 
 def same(*pairs) -> None:
     for mine, theirs in pairs:
-        np.testing.assert_allclose(mine, theirs, **EXACT)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-8)
 
 
 def hals(rows, target, gram):
