@@ -48,6 +48,11 @@ def inner_steps(M: DataMatrix, p: int, most: int) -> tuple[int, int]:
     return min(most, int(on_x)), min(most, int(on_y))
 
 
+def misfits(squares: Array, Y: Array, XtM: Array, XtX: Array) -> Array:
+    """‖m_j − X y_j‖² of every sample, the squares being ‖m_j‖²."""
+    return squares - 2 * np.einsum("ij,ij->j", XtM, Y) + np.einsum("ij,ij->j", XtX @ Y, Y)
+
+
 def revive(problem: Problem, Xt: Array, Y: Array, XtM: Array, XtX: Array, most: int | None = None) -> bool:
     """Give components that have vanished what is missing in the samples that are fitted worst; whether it changed Xᵀ and Y.
 
@@ -60,7 +65,7 @@ def revive(problem: Problem, Xt: Array, Y: Array, XtM: Array, XtX: Array, most: 
         return False
     M, changed = problem.matrix, False
     squares = M.squares()[1]
-    missing = squares - 2 * np.einsum("ij,ij->j", XtM, Y) + np.einsum("ij,ij->j", XtX @ Y, Y)
+    missing = misfits(squares, Y, XtM, XtX)
     worst = np.argsort(-missing, kind="stable")[: dead.size]
     for k, j in zip(dead, worst, strict=False):
         if missing[j] <= NOISE * np.finfo(M.dtype).eps * squares[j]:

@@ -262,7 +262,7 @@ class Solver(Parametrized):
         return False
 
     def search_length(self, problem: Problem) -> float:
-        """Iterations after which the first descent begins even where the search has not stagnated."""
+        """Iterations of a search after which a descent begins even where it has not stagnated."""
         return np.inf
 
     def begin_descent(self, problem: Problem, state: State, W: Array, Z: Array) -> State:

@@ -19,7 +19,7 @@ from scipy.linalg import eigh
 
 from semf_core.mathematics.cholesky import solve_shifted
 from semf_core.sets import Nonnegative, StructureSet, UnitNorm, VectorSet, combine, members_of
-from semf_core.solvers.alternating import QUIET, inner_steps
+from semf_core.solvers.alternating import QUIET, inner_steps, misfits
 from semf_core.solvers.base import Array, HalfStep, Problem, State
 from semf_core.solvers.half_steps import moved, relative_change
 from semf_core.solvers.polish import descend
@@ -49,6 +49,7 @@ def begin_descent(problem: Problem, state: State, W: Array, Z: Array) -> State:
     """
     p = state.rank
     state.W, state.Z = W.copy(), Z.copy()
+    state.W[p:], state.Z[p:] = revived(problem, W[p:], Z[p:])
     for factor, name in ((state.W, "Lam"), (state.Z, "Pi")):
         factor[:p] = factor[p:]
         state.arrays[name][:] = factor[p:]
@@ -107,6 +108,30 @@ def descent_step(problem: Problem, state: State) -> State:
         numbers.update(momentum_limit=numbers["momentum"], momentum=max(numbers["momentum"] / DECAY, SHORTEST), change=0.0)
     numbers.update(residual_xy=numbers["residual_uv"], gap_x=0.0, gap_y=0.0, case=0)
     return state
+
+
+def revived(problem: Problem, Ut: Array, V: Array) -> tuple[Array, Array]:
+    """U and V with components that had died begun anew, if ‖M−UV‖ is the smaller for it; otherwise as they were.
+
+    Where a component is zero in one factor, no update of the other wakes it. As in K-SVD its part becomes the sample that is
+    fitted worst, as long as the other parts are on average, and V is found anew.
+    """
+    M, live = problem.matrix, Ut.any(axis=1) & V.any(axis=1)
+    if live.all() or not live.any() or not M.identity:
+        return Ut, V
+    missing = misfits(M.squares()[1], V, M.left(Ut, Ut, V), Ut @ Ut.T)
+    worst = np.argsort(-missing, kind="stable")[: np.count_nonzero(~live)]
+    chosen = np.zeros((len(worst), V.shape[1]), V.dtype)
+    chosen[np.arange(len(worst)), worst] = 1
+    samples = M.right(chosen, Ut)
+    lengths = np.linalg.norm(samples, axis=1, keepdims=True)
+    new_U, new_V = Ut.copy(), V.copy()
+    new_U[~live] = samples * (np.linalg.norm(Ut[live], axis=1).mean() / np.where(lengths > 0, lengths, np.inf))
+    new_V[~live] = 0
+    new_U = np.ascontiguousarray(problem.x_set.project(new_U.T).T)
+    view = factor_views(problem.x_set, problem.y_set, len(V))[1]
+    new_V = problem.y_set.project(updated(new_V, M.left(new_U, new_U, V), new_U @ new_U.T, view, SWEEPS))
+    return (new_U, new_V) if M.residual(new_U, new_V) < M.residual(Ut, V) else (Ut, V)
 
 
 def _restore_unit_norm(own: tuple[Array, Array], other: tuple[Array, Array], before: Array) -> None:

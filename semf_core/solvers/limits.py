@@ -91,7 +91,7 @@ class Rules:
     kicks: bool
     """A kick follows where a start is stuck above the target."""
     search_length: float
-    """Iterations after which the first descent begins even where the search has not stagnated."""
+    """Iterations of a search after which a descent begins even where it has not stagnated."""
     reserve: int
     """Iterations of a start that are kept for the descent at its end."""
 

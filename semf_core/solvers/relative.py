@@ -23,9 +23,9 @@ TINY = {kind: float(np.finfo(kind).tiny) for kind in "fd"}
 """The smallest tr(gram)/p that is gone by, in each precision."""
 EPSILON = 5e-4
 """The paper's ε; right for convex sets, where every small decrease counts."""
-SEARCH, CONVEX_SEARCH = 5, 600
+SEARCH, LONGEST_SEARCH = 5, 600
 """Iterations before the descent: where both factors are free or nonnegative, they bring a start to the size of M; in other
-convex sets, where the search may fall ever more slowly without stagnating, they find where to descend."""
+sets, where the search may fall ever more slowly without stagnating, they find where to descend."""
 CYCLES = (((1.0, EPSILON), (1.0, 0.01), (0.3, 0.05)), ((0.3, 0.05), (1.0, 0.01), (1.0, EPSILON)))
 """For sets that are not convex: multiples of c, and ε, at the start and after each kick in turn.
 
@@ -139,9 +139,7 @@ class RelativeADMM(Splitting):
         return descent_step(problem, state) if state.numbers.get("descending") else super().step(problem, state)
 
     def search_length(self, problem: Problem) -> float:
-        if is_swept(problem.x_set, problem.y_set):
-            return SEARCH
-        return CONVEX_SEARCH if problem.x_set.convex and problem.y_set.convex else np.inf
+        return SEARCH if is_swept(problem.x_set, problem.y_set) else LONGEST_SEARCH
 
     def begin_descent(self, problem: Problem, state: State, W: Array, Z: Array) -> State:
         return begin_descent(problem, state, W, Z)

@@ -184,9 +184,9 @@ class Run:
         descends = self.solver.descends
         if left <= 0:
             reason = "converged" if settled else "iteration limit"
-        elif descends and left == self._rules.reserve and self._best_value < frame.residual_uv:
+        elif descends and left == self._rules.reserve and (not self._descending or self._best_value < frame.residual_uv):
             return self._descend("the last iterations improve the best factors", *self.best)
-        elif descends and not self._descending and (stuck or astray or done >= self._rules.search_length):
+        elif descends and not self._descending and (stuck or astray or self._searched >= self._rules.search_length):
             why = "stagnation: " if stuck else "X and Y run away: " if astray else ""
             return self._descend(f"{why}U and V are improved themselves", self.state.W, self.state.Z)
         elif stuck and not solved and self._rules.kicks and left > 2 * self._rules.reserve:
@@ -205,6 +205,11 @@ class Run:
             self.stop_reason = reason
 
     @property
+    def _searched(self) -> int:
+        """Iterations since the start, the last kick or edit, or the beginning of a descent."""
+        return self.iterations - self._window_first
+
+    @property
     def _descending(self) -> bool:
         return bool(self.state.numbers.get("descending"))
 
@@ -218,7 +223,7 @@ class Run:
         window, enough = self._rules.patience.window, self._rules.patience.stagnation
         if self._descending:
             window, enough = max(2, window // 5), enough / 2.5
-        if self.iterations - self._window_first < 2 * window:
+        if self._searched < 2 * window:
             return False
         recent = self.history.recent(2 * window)
         return bool(recent[window:].min() >= (1 - enough) * recent[:window].min())

@@ -1,6 +1,7 @@
 """SeMF with relative penalties: units and roles do not matter, descents never grow, kicks only where they can help."""
 
 import dataclasses
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +13,9 @@ from semf_core.datasets import DATASETS
 from semf_core.factorization.problem import make_problem
 from semf_core.model import ModelSpec
 from semf_core.sets import Custom, GroupSparse, Nonnegative, OrthogonalTo, Simplex, Sparse, StructureSet, UnitNorm
-from semf_core.solvers import ADMM, DEFAULT, Limits, RelativeADMM, Run, State
+from semf_core.solvers import ADMM, DEFAULT, Limits, RelativeADMM, Run, State, relative
 from semf_core.solvers.base import Patience
+from semf_core.solvers.descent import revived
 from semf_core.solvers.relative import SEARCH
 from tests.sets.cases import EVERY, SHAPE, name_of
 
@@ -186,6 +188,35 @@ def test_factors_that_can_be_swept_are_not_searched_for_long():
         assert "descent" not in {e.kind for e in run_on(data(), X, Y, {"descend": False}).events}
     for other in (Simplex(), Sparse(2)):
         assert run_on(data(), Nonnegative(), other).events[0].iteration > SEARCH
+
+
+def test_a_search_that_never_stagnates_ends_in_a_descent(monkeypatch):
+    """After so many iterations of its own, after a kick as at the start; and before the limit, though it is the best so far."""
+    monkeypatch.setattr(relative, "LONGEST_SEARCH", 20)
+    falls = Run._stagnates
+    monkeypatch.setattr(Run, "_stagnates", lambda run: run._descending and falls(run))
+    events = run_on(data(), (Nonnegative(), Sparse(3)), Nonnegative(), iterations=300).events
+    searched = [after.iteration - kick.iteration for kick, after in pairwise(events) if kick.kind == "kick"]
+    assert events[0].iteration == 20 and events[0].kind == "descent"
+    assert searched and set(searched[:-1]) == {20}
+    monkeypatch.setattr(relative, "LONGEST_SEARCH", 1000)
+    assert [e.iteration for e in run_on(data(), (Nonnegative(), Sparse(3)), Nonnegative(), iterations=60).events] == [57]
+
+
+@pytest.mark.parametrize("sets", [*PAIRS, ((), (Nonnegative(), Sparse(2))), ((Nonnegative(), Sparse(4)), ())])
+def test_a_descent_gives_a_component_that_has_died_something_to_do(sets):
+    problem = make_problem(data(shape=(ROWS, 40)), RANK, *sets, solver=RelativeADMM())
+    found = run_on(data(shape=(ROWS, 40)), *sets, iterations=30).state
+    for dead in (found.W[RANK:][0], found.Z[RANK:][0]):
+        dead[:] = 0
+    W, Z = found.W.copy(), found.Z.copy()
+    Z[RANK:] = problem.y_set.project(Z[RANK:])
+    Ut, V = revived(problem, W[RANK:], Z[RANK:])
+    assert Ut.any(axis=1).all() and V.any(axis=1).all()
+    assert problem.matrix.residual(Ut, V) < problem.matrix.residual(W[RANK:], Z[RANK:])
+    assert problem.x_set.violation(Ut.T) <= 1e-12 and problem.y_set.violation(V) <= 1e-12
+    for nobody in (W[RANK:] * 0, Ut):  # nothing to go by, nothing to do
+        assert revived(problem, nobody, V)[0] is nobody
 
 
 def test_kicks_only_where_a_set_is_not_convex():
