@@ -121,13 +121,14 @@ def revived(problem: Problem, Ut: Array, V: Array) -> tuple[Array, Array]:
         return Ut, V
     missing = misfits(M.squares()[1], V, M.left(Ut, Ut, V), Ut @ Ut.T)
     worst = np.argsort(-missing, kind="stable")[: np.count_nonzero(~live)]
+    dead = np.flatnonzero(~live)[: len(worst)]
     chosen = np.zeros((len(worst), V.shape[1]), V.dtype)
     chosen[np.arange(len(worst)), worst] = 1
     samples = M.right(chosen, Ut)
     lengths = np.linalg.norm(samples, axis=1, keepdims=True)
     new_U, new_V = Ut.copy(), V.copy()
-    new_U[~live] = samples * (np.linalg.norm(Ut[live], axis=1).mean() / np.where(lengths > 0, lengths, np.inf))
-    new_V[~live] = 0
+    new_U[dead] = samples * (np.linalg.norm(Ut[live], axis=1).mean() / np.where(lengths > 0, lengths, np.inf))
+    new_V[dead] = 0
     new_U = np.ascontiguousarray(problem.x_set.project(new_U.T).T)
     view = factor_views(problem.x_set, problem.y_set, len(V))[1]
     new_V = problem.y_set.project(updated(new_V, M.left(new_U, new_U, V), new_U @ new_U.T, view, SWEEPS))

@@ -205,8 +205,9 @@ def test_a_search_that_never_stagnates_ends_in_a_descent(monkeypatch):
 
 @pytest.mark.parametrize("sets", [*PAIRS, ((), (Nonnegative(), Sparse(2))), ((Nonnegative(), Sparse(4)), ())])
 def test_a_descent_gives_a_component_that_has_died_something_to_do(sets):
-    problem = make_problem(data(shape=(ROWS, 40)), RANK, *sets, solver=RelativeADMM())
-    found = run_on(data(shape=(ROWS, 40)), *sets, iterations=30).state
+    X, Y = sets
+    problem = make_problem(data(shape=(ROWS, 40)), RANK, X, Y, solver=RelativeADMM())
+    found = run_on(data(shape=(ROWS, 40)), X, Y, iterations=30).state
     for dead in (found.W[RANK:][0], found.Z[RANK:][0]):
         dead[:] = 0
     W, Z = found.W.copy(), found.Z.copy()
