@@ -10,7 +10,9 @@ import sys
 import time
 import urllib.request
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -30,6 +32,12 @@ from semf_core.studies import Finished, Study, StudyStore
 ROOT = Path(__file__).parents[2]
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+STILL = """addEventListener('DOMContentLoaded', () => {
+    const still = new CSSStyleSheet();
+    still.replaceSync('[data-testid=stSkeleton] { animation: none !important }');
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, still];
+})"""
+"""Streamlit's placeholders pulse sixty times a second for as long as a page loads, which slows the loading down."""
 PATIENCE = 60_000
 """Milliseconds: a computer under load is slow, not wrong."""
 SHORT = ModelSpec(Swimmer(), 9, (Nonnegative(),), (Nonnegative(),), ADMM(), Limits(max_iter=60, tol=0), title="Nine parts")
@@ -86,9 +94,16 @@ class Server:
                 time.sleep(0.1)
         raise AssertionError("the server did not start")
 
+    @cached_property
+    def other(self) -> Service:
+        """Another server with the same home, where runs come to their end before anybody looks; its workers stay."""
+        return Service(self.home, max_running=1)
+
     def stop(self) -> None:
         """As an operator would, and the whole group by force if that takes too long."""
         assert self.process is not None
+        if "other" in vars(self):
+            self.other.close()
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(15)
@@ -110,14 +125,6 @@ class Server:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     running = Server(tmp_path_factory.mktemp("browser") / "home").start()
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def fresh_server(tmp_path):
-    """A server that nobody has visited."""
-    running = Server(tmp_path / "home").start()
     yield running
     running.stop()
 
@@ -144,6 +151,7 @@ def visit(chromium):
             size = {"width": width, "height": height}
             context = chromium.new_context(viewport=size, color_scheme=scheme, bypass_csp=not strict)
             context.set_default_timeout(PATIENCE)
+            context.add_init_script(STILL)
             contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
@@ -159,21 +167,20 @@ def visit(chromium):
 
 def make_run(home: Path, spec: ModelSpec = ENDLESS) -> RunHandle:
     """A run that another server has left behind: it can be looked at and resumed. It leaves the cores to others."""
-    other = Service(home, max_running=1)
-    handle = other.start(spec, paused=True, pace=200)
-    other.close()
+    with patch("semf_core.runs.pool.WorkerPool.keep_warm"):
+        other = Service(home, max_running=1)
+        handle = other.start(spec, paused=True, pace=200)
+        other.close()
     return handle
 
 
-def make_finished_run(home: Path, spec: ModelSpec) -> RunHandle:
+def make_finished_run(server: Server, spec: ModelSpec) -> RunHandle:
     """A run that has come to its end on another server."""
-    other = Service(home, max_running=1)
-    handle = other.start(spec)
+    handle = server.other.start(spec)
     end = time.monotonic() + 60
-    while other.status(handle.id).state != "finished":
-        assert time.monotonic() < end, other.status(handle.id)
+    while server.other.status(handle.id).state != "finished":
+        assert time.monotonic() < end, server.other.status(handle.id)
         time.sleep(0.02)
-    other.close()
     return handle
 
 
