@@ -49,7 +49,7 @@ SWIMMER = replace(preset("swimmer-sparse"), y=(Nonnegative(), Sparse(k=16)), lim
 
 def opened(made: Studio, spec: ModelSpec) -> Visitor:
     """The owner's workbench with a finished run."""
-    run = make_finished_run(made.server.home, spec)
+    run = make_finished_run(made.server, spec)
     visitor = made.visitor(f"/workbench?run={run.id}#key={run.key}", COUNT)
     visitor.page.wait_for_selector(LIVE)
     rest(visitor)

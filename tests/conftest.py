@@ -8,6 +8,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture
-def no_reserve(monkeypatch):
+def reserve():
+    """For a test whose service has to have a worker ready, whatever its fixtures say."""
+
+
+@pytest.fixture
+def no_reserve(request, monkeypatch):
     """A worker is started when a run needs it, none ahead of need: each costs the import of the numerical libraries."""
-    monkeypatch.setattr("semf_core.runs.pool.WorkerPool.keep_warm", lambda pool: None)
+    if "reserve" not in request.fixturenames:
+        monkeypatch.setattr("semf_core.runs.pool.WorkerPool.keep_warm", lambda pool: None)

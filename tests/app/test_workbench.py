@@ -162,7 +162,7 @@ def test_quick_changes_of_one_number_leave_one_variant(service):
     assert len(list((service.home / "runs").iterdir())) == 2
 
 
-def test_going_on_from_here_keeps_the_earlier_curve(service):
+def test_going_on_from_here_keeps_the_earlier_curve(service, reserve):
     handle = service.start(small(), paused=True)
     step(service, handle, 20)
     page = open_bench(handle=handle)

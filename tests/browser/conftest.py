@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,7 +11,9 @@ import sys
 import time
 import urllib.request
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -29,7 +32,15 @@ from semf_core.studies import Finished, Study, StudyStore
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = "/usr/bin/chromium"
+SHELL = shutil.which("chromium-headless-shell") or CHROMIUM
+"""The same Chromium without windows and toolbars of its own, which cost a fifth of every page that is opened."""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+STILL = """addEventListener('DOMContentLoaded', () => {
+    const still = new CSSStyleSheet();
+    still.replaceSync('[data-testid=stSkeleton] { animation: none !important }');
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, still];
+})"""
+"""Streamlit's placeholders pulse sixty times a second for as long as a page loads, which slows the loading down."""
 PATIENCE = 60_000
 """Milliseconds: a computer under load is slow, not wrong."""
 SHORT = ModelSpec(Swimmer(), 9, (Nonnegative(),), (Nonnegative(),), ADMM(), Limits(max_iter=60, tol=0), title="Nine parts")
@@ -86,9 +97,16 @@ class Server:
                 time.sleep(0.1)
         raise AssertionError("the server did not start")
 
+    @cached_property
+    def other(self) -> Service:
+        """Another server with the same home, where runs come to their end before anybody looks; its workers stay."""
+        return Service(self.home, max_running=1)
+
     def stop(self) -> None:
         """As an operator would, and the whole group by force if that takes too long."""
         assert self.process is not None
+        if "other" in vars(self):
+            self.other.close()
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(15)
@@ -114,18 +132,10 @@ def server(tmp_path_factory):
     running.stop()
 
 
-@pytest.fixture
-def fresh_server(tmp_path):
-    """A server that nobody has visited."""
-    running = Server(tmp_path / "home").start()
-    yield running
-    running.stop()
-
-
 @pytest.fixture(scope="session")
 def chromium():
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = play.chromium.launch(executable_path=SHELL, args=FLAGS)
         yield browser
         browser.close()
 
@@ -144,6 +154,7 @@ def visit(chromium):
             size = {"width": width, "height": height}
             context = chromium.new_context(viewport=size, color_scheme=scheme, bypass_csp=not strict)
             context.set_default_timeout(PATIENCE)
+            context.add_init_script(STILL)
             contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
@@ -162,21 +173,20 @@ def make_run(home: Path, spec: ModelSpec = ENDLESS, pace: float = 200) -> RunHan
 
     At that pace it leaves the cores to others; 0 is full speed.
     """
-    other = Service(home, max_running=1)
-    handle = other.start(spec, paused=True, pace=pace)
-    other.close()
+    with patch("semf_core.runs.pool.WorkerPool.keep_warm"):
+        other = Service(home, max_running=1)
+        handle = other.start(spec, paused=True, pace=pace)
+        other.close()
     return handle
 
 
-def make_finished_run(home: Path, spec: ModelSpec) -> RunHandle:
+def make_finished_run(server: Server, spec: ModelSpec) -> RunHandle:
     """A run that has come to its end on another server."""
-    other = Service(home, max_running=1)
-    handle = other.start(spec)
+    handle = server.other.start(spec)
     end = time.monotonic() + 60
-    while other.status(handle.id).state != "finished":
-        assert time.monotonic() < end, other.status(handle.id)
+    while server.other.status(handle.id).state != "finished":
+        assert time.monotonic() < end, server.other.status(handle.id)
         time.sleep(0.02)
-    other.close()
     return handle
 
 

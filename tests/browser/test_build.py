@@ -115,8 +115,8 @@ def test_bad_files_are_refused_in_words(server, visit, tmp_path):
 
 def test_the_pages_can_be_used_on_a_phone(server, visit):
     page = visit(f"{server.url}/model", width=390, height=844, scheme="dark")
-    page.wait_for_url("**/workbench*")
-    page.wait_for_selector(".semf-live")
+    page.wait_for_url("**/workbench*")  # where this old address leads
+    page.wait_for_selector('.semf-live:not(.semf-compact)[data-drawn="yes"]')
     page.get_by_test_id("stExpandSidebarButton").click()
     quiet(page)
     choose(page, "Add a constraint on X", "Smooth")

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from semf_core.model import ModelSpec, preset
-from semf_core.service import Service
 from semf_core.solvers import Limits, PrincipalComponents
-from tests.runs.common import wait_for_state
+from tests.browser.conftest import make_finished_run
 
 DRAWN = '.semf-compare[data-drawn="yes"]'
-
-
-def finished(home, spec: ModelSpec) -> str:
-    """A run that has come to its end before anybody looks."""
-    service = Service(home, max_running=1)
-    try:
-        handle = service.start(spec)
-        wait_for_state(service, handle.id, "finished")
-        return handle.id
-    finally:
-        service.close()
 
 
 def test_runs_side_by_side_by_link(server, visit):
     groups = preset("swimmer-groups")
     plain = ModelSpec(groups.dataset, 17, solver=PrincipalComponents(), limits=Limits(max_iter=100), title="Plain")
-    ids = [finished(server.home, groups), finished(server.home, plain)]
+    ids = [make_finished_run(server, spec).id for spec in (groups, plain)]
     page = visit(f"{server.url}/compare?pin={','.join(ids)}", height=1800)
     page.wait_for_selector(DRAWN)
     page.wait_for_function("document.querySelectorAll('.semf-card .semf-matched').length >= 17")

@@ -55,7 +55,8 @@ def test_pages_live_views_and_files_are_for_those_who_have_logged_in(members, pr
     page.get_by_role("button", name="Log in").click()
     page.wait_for_selector(LIVE)  # Home, with the demo
     page.goto(f"{members.url}/run?run={run.id}")
-    page.wait_for_selector(LIVE)
+    page.wait_for_url(f"**/workbench?run={run.id}")  # where this old address leads
+    page.wait_for_selector('.semf-live:not(.semf-compact)[data-drawn="yes"]')
     assert page.request.get(f"{members.url}/studio/live/{run.id}").status == 200
     stranger = visit(members.url)
     expect(stranger.get_by_text("asks you to log in")).to_be_visible()

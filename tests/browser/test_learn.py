@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.browser.conftest import make_study
-from tests.browser.test_pages import serious, settled, too_wide
+from tests.browser.test_pages import opened_cold, serious, settled, too_wide
 from tests.browser.test_workbench import LIVE, quiet
 
 
@@ -210,6 +210,7 @@ CARDS = "[...document.querySelectorAll('.semf-card:not([hidden]) img')].every(i 
 
 def test_workbench_compare_and_figures_of_a_study_are_presented(server, visit):
     page = visit(f"{server.url}/workbench", width=1920, height=1080)
+    opened_cold(page, server, "Workbench")
     run = page.wait_for_selector(LIVE).get_attribute("data-run")
     page.wait_for_selector(".semf-tile")
     page.keyboard.press("f")

@@ -70,7 +70,8 @@ def begin(server, page, lesson):
         by_button = "/learn?" in page.url and LESSONS.index(lesson) % 2  # the menu leaves an open lesson as well
         press(page.locator(".st-key-learn-all button") if by_button else page.get_by_role("link", name="Learn", exact=True).first)
         card = page.locator(f".st-key-lesson-{lesson.name} button").first
-        until(heading(page, lesson.stages[0]), lambda: press(card))
+        card.wait_for()
+        until(heading(page, lesson.stages[0]), lambda: press(card) if card.is_visible() else None)
     page.begun.add(lesson.name)
 
 

@@ -8,6 +8,7 @@ import time
 
 from semf_core.runs.folder import RunFolder
 from tests.browser.conftest import Server, make_run
+from tests.browser.test_pages import opened_cold
 
 LIVE = '.semf-live[data-drawn="yes"]'
 PIXELS = "document.querySelector('.semf-canvas').toDataURL()"
@@ -51,7 +52,7 @@ def open_and_resume(server, visit):
     return handle, page
 
 
-def test_home_opens_with_curves_that_move(server, visit):
+def test_home_opens_with_curves_that_move_and_a_card_is_one_click_to_a_run_that_finds_all_groups(server, visit):
     page = visit(server.url)
     asked = []
     page.on("request", lambda r: asked.append(r.url))
@@ -63,10 +64,6 @@ def test_home_opens_with_curves_that_move(server, visit):
     assert page.locator(".semf-basis img").get_attribute("src").startswith("data:image/png")
     assert page.get_by_role("button", name="Run", exact=True).count() >= 10
     assert not any("plotly" in url for url in asked), "Home is drawn without the large library"
-
-
-def test_a_card_is_one_click_to_a_run_that_finds_all_groups(server, visit):
-    page = visit(server.url)
     page.locator(".st-key-preset-swimmer-groups button").first.click()
     page.wait_for_url("**/workbench?*run=*")
     page.wait_for_function(
@@ -154,9 +151,22 @@ def test_reload_and_a_second_browser(server, visit):
     leave(other)
 
 
+def look_at_a_basis_image(page):
+    """By pointing at it and by a click."""
+    page.wait_for_selector(".semf-tile")
+    page.locator(".semf-tile").nth(4).hover()
+    page.wait_for_function("document.querySelector('.semf-inspect').textContent.startsWith('Component 5: used by')")
+    assert page.locator(".semf-row").is_visible()
+    page.locator(".semf-tile").nth(4).click()
+    page.wait_for_function("!document.querySelector('.semf-samples .semf-title').textContent.includes('52, 103, 154, 205')")
+    page.get_by_label("X, free").check()
+    page.wait_for_function("document.querySelector('.semf-basis .semf-title').textContent.startsWith('Basis X')")
+
+
 def test_a_killed_worker_is_reported_in_words_and_everybody_sees_the_run_resumed(server, visit):
     handle, page = open_and_resume(server, visit)
     page.wait_for_function(f"{POINTS} > 5")
+    look_at_a_basis_image(page)
     viewer = visit(f"{server.url}/workbench?run={handle.id}")
     state_is(viewer, "Running")
     for worker in server.workers():
@@ -172,23 +182,11 @@ def test_a_killed_worker_is_reported_in_words_and_everybody_sees_the_run_resumed
     leave(page)
 
 
-def test_hover_and_click_on_a_basis_image(server, visit):
-    _, page = open_and_resume(server, visit)
-    page.wait_for_selector(".semf-tile")
-    page.locator(".semf-tile").nth(4).hover()
-    page.wait_for_function("document.querySelector('.semf-inspect').textContent.startsWith('Component 5: used by')")
-    assert page.locator(".semf-row").is_visible()
-    page.locator(".semf-tile").nth(4).click()
-    page.wait_for_function("!document.querySelector('.semf-samples .semf-title').textContent.includes('52, 103, 154, 205')")
-    page.get_by_label("X, free").check()
-    page.wait_for_function("document.querySelector('.semf-basis .semf-title').textContent.startsWith('Basis X')")
-    leave(page)
-
-
 def test_a_run_outlives_its_server(tmp_path, visit):
     first = Server(tmp_path / "home").start()
     try:
-        handle, page = open_and_resume(first, visit)
+        handle, page = open_and_resume(first, visit)  # the very first visit to a server is to a page deep inside
+        opened_cold(page, first, "Workbench")
         page.wait_for_function(f"{POINTS} > 20")
         page.close()
     finally:

@@ -29,7 +29,12 @@ def test_save_open_elsewhere_continue(server, visit):
     expect(owner.get_by_text("Finished", exact=True)).to_be_visible()
     button(owner, "Save").click()
     owner.get_by_label("Title").fill("Nine parts, saved")
-    button(owner, "Save snapshot").click()
+    before = set((server.home / "snapshots").rglob("*.semf"))
+    owner.get_by_label("Title").press("Enter")
+    owner.get_by_text("Saved as a snapshot").wait_for()
+    assert len(set((server.home / "snapshots").rglob("*.semf")) - before) == 1, "saved once"
+    owner.get_by_text(re.compile("snapshots\\?snapshot=")).wait_for()
+    assert owner.get_by_role("button", name="Save snapshot").count() == 0
     button(owner, "Open the snapshot").click()
     expect(owner.get_by_role("heading", name="Nine parts, saved")).to_be_visible()
     link = owner.url

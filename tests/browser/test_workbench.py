@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from semf_core.datasets import Digits, Swimmer
+from semf_core.datasets import Digits
 from semf_core.model import ModelSpec, preset
 from semf_core.sets import Nonnegative, Sparse
 from semf_core.solvers import ADMM, Limits
@@ -42,7 +42,7 @@ DIGITS = ModelSpec(Digits(), 12, (Nonnegative(), Sparse(k=16)), (Nonnegative(),)
 
 def work_on(server, visit, spec=DIGITS, **size):
     """The owner's page of a run that has finished, or waits if it is an endless one."""
-    handle = (make_run if spec is ENDLESS else make_finished_run)(server.home, spec)
+    handle = make_run(server.home, spec) if spec is ENDLESS else make_finished_run(server, spec)
     page = visit(f"{server.url}/workbench?run={handle.id}#key={handle.key}", **size)
     page.wait_for_selector(LIVE)
     quiet(page)
@@ -120,18 +120,16 @@ def test_a_change_is_seen_at_once_undone_and_survives(server, visit):
     assert page.locator(".semf-variants .semf-variant").count() == 2
 
 
-def test_an_impossible_value_has_its_sentence_beside_the_field(server, visit):
+def test_how_it_ended_is_said_what_to_try_is_one_click_and_an_impossible_value_has_its_sentence(server, visit):
     _, page = work_on(server, visit)
+    page.wait_for_function("document.querySelector('.semf-ending').textContent.startsWith('Still falling at the limit of 60')")
     k_of(page).fill("65")
     k_of(page).press("Enter")
     page.locator('[data-testid="stSidebar"]').get_by_role("alert").filter(has_text="at most 64 nonzeros fit").wait_for()
     assert page.locator(".semf-variants .semf-variant").count() == 1
     set_k(page, 64)
-
-
-def test_how_it_ended_is_said_and_what_to_try_is_one_click(server, visit):
-    _, page = work_on(server, visit)
-    page.wait_for_function("document.querySelector('.semf-ending').textContent.startsWith('Still falling at the limit of 60')")
+    finished(page)
+    quiet(page)
     press(page, "120 iterations")
     page.wait_for_function(f"{CURRENT} === 'iterations = 120'", timeout=60_000)
     page.wait_for_function(f"{LINE}.startsWith('iterations 60 → 120: error')", timeout=60_000)
@@ -281,25 +279,3 @@ def test_on_a_phone_pictures_come_first_and_nothing_sticks_out(server, visit):
     page.get_by_test_id("stExpandSidebarButton").click()
     page.wait_for_function(in_sight)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_saving_is_confirmed_once(server, visit):
-    _, page = work_on(server, visit, replace(DIGITS, limits=Limits(max_iter=5)))
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_label("Title", exact=True).fill("Once")
-    before = set((server.home / "snapshots").rglob("*.semf"))
-    page.get_by_label("Title", exact=True).press("Enter")
-    page.get_by_text("Saved as a snapshot").wait_for()
-    assert len(set((server.home / "snapshots").rglob("*.semf")) - before) == 1
-    page.get_by_text(re.compile("snapshots\\?snapshot=")).wait_for()
-    assert page.get_by_role("button", name="Save snapshot").count() == 0
-
-
-def test_old_addresses_lead_to_the_workbench(server, visit):
-    handle = make_run(server.home, replace(DIGITS, dataset=Swimmer(), x=(Nonnegative(),)))
-    page = visit(f"{server.url}/run?run={handle.id}")
-    page.wait_for_url(f"**/workbench?run={handle.id}")
-    page.wait_for_selector(LIVE)
-    page.goto(f"{server.url}/model")
-    page.wait_for_url("**/workbench*")
-    page.wait_for_selector(LIVE)
