@@ -7,7 +7,7 @@ of a page would then miss the table.
 
 import streamlit as st
 
-from pages.ui.guard import on_script_error
+from pages.ui.error_boundary import on_script_error
 from pages.ui.protection import failure
 from pages.ui.server import lifespan, middleware, routes
 

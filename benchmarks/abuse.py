@@ -167,7 +167,7 @@ async def many_runs(visitor: Visitor) -> str:
                 await start_run(page, ENDLESS)
                 outcomes["started"] += 1
             except (RuntimeError, LookupError):
-                outcomes["refused"] += 1
+                outcomes["rejected"] += 1
         await page.leave()
 
     await asyncio.gather(*(flood(visitor.again()) for _ in range(AT_ONCE)))

@@ -66,7 +66,7 @@ class Traffic:
 
 
 def is_error(said: ConsoleMessage) -> bool:
-    """An error that a script reports; refused requests are counted as such."""
+    """An error that a script reports; rejected requests are counted as such."""
     return said.type == "error" and not said.text.startswith("Failed to load resource")
 
 
@@ -84,7 +84,7 @@ class Visitor:
     problems: list[str] = field(default_factory=list)
 
     def listen(self) -> Visitor:
-        """Collect failed requests, refused ones and script errors."""
+        """Collect failed requests, rejected ones and script errors."""
         page, problems = self.page, self.problems
         page.on("pageerror", lambda error: problems.append(f"script: {error}"))
         page.on("console", lambda said: problems.append(f"console: {said.text}") if is_error(said) else None)

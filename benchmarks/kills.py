@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import REPOSITORY, Row, at_least, at_most, parser, print_table
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.threads import blas_threads
 from semf_core.factorization.result import Result, make_result
 from semf_core.model import ModelSpec
@@ -310,7 +310,7 @@ def filled_disks(place: Path, moments: int, rng: random.Random) -> Tally:
 
 
 def with_command(service: Service, handle: RunHandle, rng: random.Random) -> None:
-    """Buttons pressed on a full disk: they may be refused in words, and must not break anything."""
+    """Buttons pressed on a full disk: they may be rejected in words, and must not break anything."""
     command = rng.choice([service.pause, service.resume, lambda run, key: None])
     try:
         command(handle.id, handle.key)

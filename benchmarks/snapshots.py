@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.common import REPOSITORY, Row, at_least, at_most, parser, print_table, seconds_of
 from benchmarks.mutations import mutated
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.threads import blas_threads
 from semf_core.datasets import DATASETS, Dataset
 from semf_core.model import ModelSpec, preset
@@ -144,17 +144,17 @@ def _killed_saver(place: Path, content: Content, seconds: float) -> set[str]:
 
 
 def generated_row(content: Content, count: int) -> Row:
-    """Files made by chance: each is read or refused."""
-    members, crashes, refused = content.members(), 0, 0
+    """Files made by chance: each is read or rejected."""
+    members, crashes, rejected = content.members(), 0, 0
     began = time.perf_counter()
     for seed in range(count):
         try:
             read_snapshot("generated.semf", mutated(members, seed))
         except InvalidInput:
-            refused += 1
+            rejected += 1
         except Exception:
             crashes += 1
-    note = f"{refused:,} refused, {1000 * (time.perf_counter() - began) / count:.1f} ms each"
+    note = f"{rejected:,} rejected, {1000 * (time.perf_counter() - began) / count:.1f} ms each"
     return at_most(f"{count:,} generated files: crashes of the reader", crashes, 0, note=note)
 
 

@@ -121,8 +121,8 @@ class Visitor:
 
     def complaints(self) -> list[str]:
         """Texts of the errors on the page."""
-        refused = [alert.body for alert in self._widgets("alert") if alert.format == Alert.ERROR]
-        return refused + [failure.message for failure in self._widgets("exception")]
+        rejected = [alert.body for alert in self._widgets("alert") if alert.format == Alert.ERROR]
+        return rejected + [failure.message for failure in self._widgets("exception")]
 
     def warnings(self) -> list[str]:
         return [alert.body for alert in self._widgets("alert") if alert.format == Alert.WARNING]
@@ -205,7 +205,7 @@ class LiveView:
         host = httpx.URL(url)
         self._host, self._port, self._run = host.host, host.port or 80, run_id
         self._cookies = f"Cookie: {cookies}\r\n" if cookies else ""
-        self._has = {"since": 0, "stride": 0, "tail": -1, "events": 0, "floor": 0, "picture": ""}
+        self._has = {"since": 0, "stride": 0, "tail": -1, "events": 0, "lower_bound": 0, "picture": ""}
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self.seconds: list[float] = []
 
@@ -217,7 +217,7 @@ class LiveView:
         if status != 200:
             raise RuntimeError(f"{status}: {reply.get('message', '')}")
         self._has |= {name: reply[name] for name in ("since", "stride", "tail")} | {"events": reply["event_count"]}
-        self._has["floor"] = int(bool(self._has["floor"] or reply.get("floor")))
+        self._has["lower_bound"] = int(bool(self._has["lower_bound"] or reply.get("lower_bound")))
         self._has["picture"] = (reply.get("picture") or {}).get("token", self._has["picture"])
         return reply
 

@@ -5,13 +5,13 @@ import streamlit as st
 from pages.ui import compare_page
 from pages.ui.compare_difference import difference
 from pages.ui.compare_feed import reader
-from pages.ui.guard import guarded
+from pages.ui.error_boundary import error_boundary
 from pages.ui.live import compare_view, presenter
 from semf_core.service import get_service
 
 REFRESH_SECONDS = 2.0
 
-with guarded():
+with error_boundary():
     st.title("Compare", anchor=False)
     st.markdown("The same data, several algorithms: what each one finds, how fast, and how well.")
     run_ids = compare_page.pins()

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from pages.ui import data_choice, params, session
-from pages.ui.guard import guarded
-from semf_core.common.parameters import InvalidInput
+from pages.ui.error_boundary import error_boundary
+from semf_core.common.errors import InvalidInput
 
 WAYS = {"built-in": data_choice.built_in, "upload": data_choice.uploaded, "earlier": data_choice.earlier}
 WORDS = {
@@ -13,7 +13,7 @@ WORDS = {
     "earlier": ":material/history: Earlier uploads",
 }
 
-with guarded():
+with error_boundary():
     st.title("Data", anchor=False)
     st.markdown("One column is one sample. Look at the data first, then say what its factors should look like.")
     asked = st.query_params.pop("way", None)  # a link to one of the ways; afterwards the visitor chooses

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from pages.ui import presets
-from pages.ui.guard import guarded
+from pages.ui.error_boundary import error_boundary
 from pages.ui.live import live_view
 from pages.ui.places import go, link
 from semf_core.service import get_service
 
 DEMO = "swimmer-groups"
 
-with guarded():
+with error_boundary():
     st.title("See the parts that a matrix is made of", anchor=False)
     st.markdown(
         "**SeMF Studio** splits data into parts and how much of each part every sample uses. "

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from pages.ui import learn_page
-from pages.ui.guard import guarded
+from pages.ui.error_boundary import error_boundary
 from pages.ui.places import ASSETS
 
-with guarded():
+with error_boundary():
     st.html(ASSETS / "learn.css")
     lesson = learn_page.chosen()
     if lesson is None:

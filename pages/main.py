@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.ui import memory, navigation
 from pages.ui.capacity import drawing
-from pages.ui.guard import guarded
+from pages.ui.error_boundary import error_boundary
 from pages.ui.login import require_login
 from pages.ui.messages import READ_ONLY
 from pages.ui.places import ASSETS, page_table
@@ -22,6 +22,6 @@ navigation.attend()
 require_login()
 if get_service().read_only:
     st.info(READ_ONLY, icon=":material/visibility:")
-with guarded(), drawing(visitor(person=False)):
+with error_boundary(), drawing(visitor(person=False)):
     page.run()
     memory.sync()

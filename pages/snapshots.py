@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages.ui import gallery, snapshot_views
-from pages.ui.guard import guarded
+from pages.ui.error_boundary import error_boundary
 
-with guarded():
+with error_boundary():
     snapshot_id = snapshot_views.chosen()
     if snapshot_id is None:
         st.title("Snapshots", anchor=False)

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from pages.ui import study_building, study_list, study_page
-from pages.ui.guard import guarded
+from pages.ui.error_boundary import error_boundary
 from pages.ui.live import presenter
 
-with guarded():
+with error_boundary():
     study_id = study_page.chosen()
     if study_id is not None:
         presenter("studies")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.ui import panel, params, results, workbench_state
-from pages.ui.guard import guarded
+from pages.ui.error_boundary import error_boundary
 from pages.ui.live import presenter
 from pages.ui.places import ASSETS, go
 
@@ -22,14 +22,14 @@ def work(shown: workbench_state.Bench) -> None:
         results.show()
 
 
-with guarded():
+with error_boundary():
     st.html(ASSETS / "workbench.css")
     presenter("workbench")
-    shown, refusal = workbench_state.opened()
+    shown, error = workbench_state.opened()
     if shown is not None and shown.status.is_snapshot:
         go("snapshots", snapshot=shown.status.id)
-    if refusal is not None:
-        params.show_error(refusal)
+    if error is not None:
+        params.show_error(error)
     if shown is None:
         results.nothing()
     else:

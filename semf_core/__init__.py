@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.factorization.api import factorize
 from semf_core.factorization.problem import ScaleAmbiguityWarning
 from semf_core.factorization.result import Certificate, Result

@@ -1,4 +1,4 @@
-"""factorize as a user calls it: what it returns, what it refuses, what it warns about."""
+"""factorize as a user calls it: what it returns, what it rejects, what it warns about."""
 
 import warnings
 
@@ -74,7 +74,7 @@ BAD_MATRICES = [
 
 
 @pytest.mark.parametrize(("bad", "word"), BAD_MATRICES)
-def test_bad_data_is_refused_in_a_sentence(bad, word):
+def test_bad_data_is_rejected_in_a_sentence(bad, word):
     with pytest.raises(InvalidInput, match=word) as refusal:
         factorize(bad, 1)
     assert refusal.value.field == "M"

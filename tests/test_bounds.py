@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from semf_core.runs import bounds
-from semf_core.runs.bounds import Floors, rank_floor
+from semf_core.runs.bounds import LowerBounds, rank_bound
 from tests.helpers import present
 
 
@@ -18,28 +18,28 @@ def test_is_the_norm_of_the_smaller_singular_values(shape, dtype):
     values = np.linalg.svd(M.astype(float), compute_uv=False)
     for p in (1, 5, 11):
         expected = np.sqrt(np.square(values[p:]).sum())
-        assert rank_floor(M, p) == pytest.approx(expected, rel=1e-9)
-        assert rank_floor(sp.csc_array(M), p) == pytest.approx(expected, rel=1e-5 if dtype == np.float32 else 1e-9)
+        assert rank_bound(M, p) == pytest.approx(expected, rel=1e-9)
+        assert rank_bound(sp.csc_array(M), p) == pytest.approx(expected, rel=1e-5 if dtype == np.float32 else 1e-9)
 
 
 def test_a_large_sparse_matrix_takes_the_leading_values_only(monkeypatch):
     M = sp.random_array((60, 50), density=0.2, rng=0, format="csc")
-    exact = rank_floor(M, 6)
+    exact = rank_bound(M, 6)
     monkeypatch.setattr(bounds, "GRAM_SIDE", 10)
-    assert rank_floor(M, 6) == pytest.approx(exact, rel=1e-9)
+    assert rank_bound(M, 6) == pytest.approx(exact, rel=1e-9)
     monkeypatch.setattr(bounds, "LANCZOS_COST", 10)
-    assert rank_floor(M, 6) is None
-    assert rank_floor(M.toarray(), 6) is None
+    assert rank_bound(M, 6) is None
+    assert rank_bound(M.toarray(), 6) is None
 
 
 def test_is_zero_where_the_rank_suffices_and_unknown_with_missing_entries():
     rng = np.random.default_rng(1)
     M = rng.random((20, 3)) @ rng.random((3, 15))
-    assert rank_floor(M, 3) == 0 and rank_floor(M, 15) == 0 and rank_floor(np.zeros((4, 5)), 2) == 0
-    assert present(rank_floor(M, 2)) > 0
+    assert rank_bound(M, 3) == 0 and rank_bound(M, 15) == 0 and rank_bound(np.zeros((4, 5)), 2) == 0
+    assert present(rank_bound(M, 2)) > 0
     M[4, 5] = np.nan
-    assert rank_floor(M, 2) is None
-    assert rank_floor(np.full((4, 5), 1e300), 2) is None
+    assert rank_bound(M, 2) is None
+    assert rank_bound(np.full((4, 5), 1e300), 2) is None
 
 
 def test_asking_does_not_wait():
@@ -49,7 +49,7 @@ def test_asking_does_not_wait():
         loads.append(gate.wait(10))
         return M
 
-    floors = Floors()
+    floors = LowerBounds()
     assert floors.get("a", load, 2) is None
     gate.set()
     assert floors.get("a", load, 2, wait=10) == pytest.approx(1)

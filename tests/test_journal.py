@@ -79,7 +79,7 @@ def test_several_servers_write_the_same_journal(tmp_path):
     assert all(f"{name}-{n:03d}-" in text for name in "ab" for n in range(150))
 
 
-def test_a_journal_that_cannot_be_written_refuses_nothing(tmp_path, caplog):
+def test_a_journal_that_cannot_be_written_rejects_nothing(tmp_path, caplog):
     (tmp_path / "log").touch()
     journal.note(tmp_path, "started a run", "A" * 22)
     assert "cannot be written" in caplog.text

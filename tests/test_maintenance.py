@@ -11,7 +11,7 @@ import pytest
 
 from pages.ui import feed
 from semf_core.command_line.cli import main
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, Reading
 from semf_core.maintenance.checks import problems, repair
 from semf_core.runs.expiry import expire, strip_files
@@ -86,15 +86,15 @@ def files_of(home):
 
 
 def look_at_everything(home, harmed=""):
-    """As visitors do: whatever is damaged may be refused, nothing else may happen."""
+    """As visitors do: whatever is damaged may be rejected, nothing else may happen."""
     service = Service(home, read_only=True)
-    refused = []
+    rejected = []
 
     def tried(look, *arguments):
         try:
             return look(*arguments)
         except InvalidInput as refusal:
-            refused.append(str(refusal))
+            rejected.append(str(refusal))
 
     try:
         assert {status.id for status in service.list_runs([RUN, OTHER])} | {harmed} >= {RUN, OTHER}
@@ -121,7 +121,7 @@ def look_at_everything(home, harmed=""):
         service.close()
     writer = SnapshotStore(home)
     writer.close()
-    return refused
+    return rejected
 
 
 def test_a_sound_home_has_no_problems(home):
@@ -264,7 +264,7 @@ def test_a_public_server_lets_abandoned_runs_go(tmp_path, monkeypatch, no_reserv
     for path in (tmp_path / "runs" / handle.id).rglob("*"):
         os.utime(path, (long_ago, long_ago))
     os.utime(tmp_path / "runs" / handle.id, (long_ago, long_ago))
-    monitor = present(service._manager._monitor)
+    monitor = present(service._manager._watchdog)
     monitor._expiry_due = 0.0
     monitor.look(time.monotonic())
     assert service.status(handle.id).state == "finished", "nobody has asked for that"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, DatasetSource, HiddenFactors, Swimmer
 from semf_core.factorization.result import make_result
 from semf_core.mathematics import blocks
@@ -91,7 +91,7 @@ def test_sets_take_what_they_say(cls):
     compared(spec, dataset)
 
 
-def test_a_model_above_the_limit_is_refused_in_words(monkeypatch):
+def test_a_model_above_the_limit_is_rejected_in_words(monkeypatch):
     dataset = Swimmer().load()
     spec = ModelSpec(Swimmer(), 17)
     check_run_memory(spec, dataset)

@@ -98,7 +98,7 @@ def test_bad_specs_name_the_field(change, field):
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 5000, '{"rank": ' + "1" * 5000 + "}", "[1, 2]"])
 def test_what_is_no_json_is_a_sentence(text):
-    """Python refuses numbers of thousands of digits and a depth without end in ways of its own."""
+    """Python rejects numbers of thousands of digits and a depth without end in ways of its own."""
     for cls, field in ((ModelSpec, "spec"), (Study, "study")):
         with pytest.raises(InvalidInput) as refusal:
             cls.from_json(text)

@@ -7,4 +7,4 @@ def test_mutated_files_break_nothing():
     tally = run(120, seed=7_000_000)
     assert tally.broken == []
     assert tally.most_mb[0] < MOST_MB
-    assert tally.outcomes["value"] > 10 and tally.outcomes["refused"] > 60
+    assert tally.outcomes["value"] > 10 and tally.outcomes["rejected"] > 60

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.maintenance.checks import problems, repair
 from semf_core.maintenance.entries import delete, entries
 from semf_core.service import Service

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import DATASETS
 from semf_core.model import preset, preset_names
 from semf_core.model.references import _named, bibliography, entries, entry, references_of

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from semf_core.command_line.cli import main
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.pictures import grey_picture
 from semf_core.factorization.restoration import compress, denoise, middle, psnr
 from semf_core.solvers.bases import fixed_atoms
@@ -51,8 +51,8 @@ def test_the_command_line_does_what_the_panel_does(tmp_path, capsys):
     assert after.shape == before.shape == (60, 60) and np.abs(after / 255 - expected.after).max() <= 0.51 / 255
     assert main(["restore", "compress", *options, "--picture", out, "--k", "3"]) == 0
     assert json.loads(capsys.readouterr().out)["psnr_after"] > 20
-    refused = {"semf run --out": ["--factors", out], "patches": ["--preset", "swimmer-nmf"], "png": ["--out", "x.jpg"]}
-    for word, wrong in refused.items():
+    rejected = {"semf run --out": ["--factors", out], "patches": ["--preset", "swimmer-nmf"], "png": ["--out", "x.jpg"]}
+    for word, wrong in rejected.items():
         assert main(["restore", "denoise", *wrong]) == 2 and word in capsys.readouterr().err
 
 

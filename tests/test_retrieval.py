@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import nnls
 
 from semf_core.command_line.cli import main
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Dataset, FileSource, Titles
 from semf_core.factorization.result import make_result
 from semf_core.factorization.retrieval import retrieve

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import ServerLimits, server_limits
 
 FIELDS = dataclasses.fields(ServerLimits)[1:]

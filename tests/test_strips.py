@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.variant_strips import MOST, Strip, Variant
 from semf_core.service import Service
 from semf_core.service import workbench as bench

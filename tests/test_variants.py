@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import DATASETS, Dataset, Digits, Paatero, Swimmer
 from semf_core.datasets.summary import Spectrum, facts, spectrum
 from semf_core.model import ModelSpec, preset, preset_names
@@ -121,7 +121,7 @@ def test_every_number_of_every_preset_has_values_to_try(name):
         assert all(len(differences(spec, model)) == 1 for _, model in models)
 
 
-def test_a_number_that_has_no_other_value_is_refused_in_words():
+def test_a_number_that_has_no_other_value_is_rejected_in_words():
     spec = ModelSpec(Digits(), 3, (Sparse(k=1),))
     number = numbers_of(spec)[0]
     with pytest.raises(InvalidInput, match="no other value"):

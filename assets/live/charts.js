@@ -1,6 +1,6 @@
 // Three stacked plotly panels on one iteration axis, extended in place: zoom, legend and hover stay.
 import { casePoints, listCases } from "./cases.js";
-import { Caption, decades, floorWords, indexAt, LINES, logRange, markText, readTheme, signOf } from "./curves.js";
+import { Caption, decades, boundText, indexAt, LINES, logRange, markText, readTheme, signOf } from "./curves.js";
 import { axisName, domains, foldOf, formOf, heightOf, layoutOf, legendName, nested } from "./layout.js";
 import { loadPlotly } from "./plotly.js";
 import { canvasIn, paint } from "./small.js";
@@ -255,7 +255,7 @@ export class Charts {
       this.loading = setTimeout(() => this.load(), SKETCHED_MS);
     }
     this.canvas ??= canvasIn(this.plot);
-    paint(this.canvas, history, { until, at: this.at, theme: this.theme, floor: this.best, lines: this.lines.filter((l) => l.panel === 1) });
+    paint(this.canvas, history, { until, at: this.at, theme: this.theme, lower_bound: this.best, lines: this.lines.filter((l) => l.panel === 1) });
   }
 
   // Values for each trace, in the order of `traces`.
@@ -266,7 +266,7 @@ export class Charts {
     const all = this.lines.map((line) => ({ x, y: history.curves[line.curve].slice(0, count), text: null }));
     this.lastHistory = history;
     const marks = this.markPoints(history, until);
-    all.push(marks, this.floorPoints());
+    all.push(marks, this.boundPoints());
     const cases = this.single ? [] : [casePoints(this.words, history, 0, count)];
     all.push(...cases);
     const others = this.lines.map(() => undefined);
@@ -302,7 +302,7 @@ export class Charts {
       for (const name of ["symbol", "size"]) trace.marker[name] = trace.marker[name].concat(found[`marker.${name}`]);
     }
     this.lastHistory = history;
-    Object.assign(this.plot.data[this.lines.length + 1], this.floorPoints());
+    Object.assign(this.plot.data[this.lines.length + 1], this.boundPoints());
     this.plot.layout.xaxis.autorangeoptions = { include: this.room(history) };
     this.tail.begin(this.points);
     this.Plotly.extendTraces(this.plot, add, this.lines.map((_, i) => i));
@@ -349,19 +349,19 @@ export class Charts {
   }
 
   // The Eckart–Young bound { value, rank }, or null where it is not known; zero has no place on a logarithmic axis.
-  floor(best) {
+  lower_bound(best) {
     this.best = best;
-    const line = this.floorPoints();
+    const line = this.boundPoints();
     if (this.Plotly) this.Plotly.restyle(this.plot, { x: [line.x], y: [line.y], text: [line.text] }, [this.lines.length + 1]);
   }
 
-  floorPoints() {
+  boundPoints() {
     if (!(this.best?.value > 0) || !this.points) return { x: [], y: [], text: [] };
     const { value } = this.best;
     const last = this.lastHistory.x[this.points - 1];
     const [low, high] = this.wholeRange("yaxis", this.lastHistory);
     const below = value / 10 ** (0.012 * (high - low)); // the words are clear of the line
-    return { x: [0, last, null, 0], y: [value, value, null, below], text: ["", "", "", floorWords(this.best)] };
+    return { x: [0, last, null, 0], y: [value, value, null, below], text: ["", "", "", boundText(this.best)] };
   }
 
   cursor(iteration) {

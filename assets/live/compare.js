@@ -1,5 +1,5 @@
 // Several runs side by side: their residuals in one chart, their components in one order.
-import { decades, figure, floorWords, logRange, readTheme } from "./curves.js";
+import { decades, figure, boundText, logRange, readTheme } from "./curves.js";
 import { COMPARED, ERROR, LOWEST } from "./description.js";
 import { element, HALL, isPresenting } from "./dom.js";
 import { words as list } from "./pictures.js";
@@ -102,7 +102,7 @@ export class View {
   take(reply) {
     const known = this.runs;
     this.runs = new Map(reply.runs.map((run) => [run.id, run.title ? run : known.get(run.id)]));
-    this.floor = reply.floor;
+    this.lower_bound = reply.lower_bound;
     this.truth = reply.truth;
     this.draw();
     this.gallery();
@@ -132,9 +132,9 @@ export class View {
       yaxis: { ...axis, ...ticks(ranges.yaxis), range: ranges.yaxis }, showlegend: true,
       legend: narrow || runs.some((run) => run.title.length > BESIDE) ? { orientation: "h", y: -0.22 } : { x: 1.01, y: 1 }, shapes: [], annotations: [],
     };
-    if (this.floor) {
-      const y = this.floor.value;
-      const label = { text: floorWords(this.floor), textposition: "start", yanchor: "bottom", font: { size: this.presenting ? HALL : 11, color: text } };
+    if (this.lower_bound) {
+      const y = this.lower_bound.value;
+      const label = { text: boundText(this.lower_bound), textposition: "start", yanchor: "bottom", font: { size: this.presenting ? HALL : 11, color: text } };
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, layer: "below", label, line: { color: text, width: 1, dash: "dash" } });
     }
     const plot = this.root.querySelector(".semf-plot");
@@ -150,7 +150,7 @@ export class View {
 
   // Errors that anybody can tell apart; all of them at the switch, which is there if that makes a difference.
   errorRange(runs) {
-    const [low, high] = logRange([...runs.map((run) => run.error.map(drawable)), this.floor ? [this.floor.value] : []]);
+    const [low, high] = logRange([...runs.map((run) => run.error.map(drawable)), this.lower_bound ? [this.lower_bound.value] : []]);
     const bottom = Math.log10(READABLE);
     const cut = low < bottom && runs.some((run) => run.error.at(-1) > READABLE);
     const box = this.root.querySelector(".semf-deep");

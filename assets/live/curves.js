@@ -53,16 +53,16 @@ export function markText([, kind, text]) {
 }
 
 // The Eckart–Young bound { value, rank } in words.
-export function floorWords(floor) {
-  return BOUND.replace("{rank}", floor.rank);
+export function boundText(lower_bound) {
+  return BOUND.replace("{rank}", lower_bound.rank);
 }
 
-function chartText(lines, history, floor) {
+function chartText(lines, history, lower_bound) {
   const last = history.x.length - 1;
   const values = lines.map((l) => `${l.name} ${figure(history.curves[l.curve][last])}`).join(", ");
   const mark = history.events.at(-1);
   const kinds = mark ? ` Marks: ${history.events.length}, the last one ${signOf(mark[1]).label} at iteration ${mark[0]}.` : "";
-  const bound = floor ? ` The ${floorWords(floor)}: ${figure(floor.value)}.` : "";
+  const bound = lower_bound ? ` The ${boundText(lower_bound)}: ${figure(lower_bound.value)}.` : "";
   return `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}${bound}`;
 }
 
@@ -74,11 +74,11 @@ export class Caption {
     this.said = -Infinity;
   }
 
-  say(history, floor) {
+  say(history, lower_bound) {
     const now = performance.now();
     if (now - this.said < 3000) return;
     this.said = now;
-    this.place.textContent = chartText(this.lines, history, floor);
+    this.place.textContent = chartText(this.lines, history, lower_bound);
   }
 }
 

@@ -1,6 +1,6 @@
 // The residual's panel on a canvas: Home's chart, drawn before plotly.js could even be compiled,
 // and what the workbench shows for the moments until that is ready.
-import { Caption, decades, figure, floorWords, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
+import { Caption, decades, figure, boundText, indexAt, LINES, logRange, markText, readTheme, TITLES } from "./curves.js";
 
 const SHOWN = LINES.filter((line) => line.panel === 1);
 const EDGE = { left: 56, right: 14, top: 30, bottom: 44 };
@@ -12,7 +12,7 @@ const FEWEST = 20; // iterations on the axis, however few have been made
 // -- painting ------------------------------------------------------------------------------------
 
 // The whole panel, with the curves up to an iteration on axes as wide as they are.
-export function paint(canvas, history, { until = Infinity, at = null, hovered = null, theme, floor = null, lines = SHOWN }) {
+export function paint(canvas, history, { until = Infinity, at = null, hovered = null, theme, lower_bound = null, lines = SHOWN }) {
   const ratio = window.devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
@@ -28,7 +28,7 @@ export function paint(canvas, history, { until = Infinity, at = null, hovered = 
   axes(style);
   heading(style);
   for (const event of history.events) if (event[0] <= until) upright(style, event[0], theme.colours.vermilion, event[1] === "edit" ? [] : [1, 3]);
-  bottom(style, floor);
+  bottom(style, lower_bound);
   for (const line of lines) curve(style, history, line, until);
   marks(style, history, until);
   if (at !== null) upright(style, at, theme.text, [], 2);
@@ -146,17 +146,17 @@ function marks({ pen, theme, scale }, history, until) {
 }
 
 // The Eckart–Young bound, where it is within the axes.
-function bottom({ pen, theme, scale }, floor) {
-  if (!(floor?.value > 10 ** scale.low && floor.value < 10 ** scale.high)) return;
+function bottom({ pen, theme, scale }, lower_bound) {
+  if (!(lower_bound?.value > 10 ** scale.low && lower_bound.value < 10 ** scale.high)) return;
   pen.strokeStyle = pen.fillStyle = theme.text;
   pen.lineWidth = 1;
   pen.setLineDash(DASHES.dash);
-  const y = scale.y(floor.value);
+  const y = scale.y(lower_bound.value);
   stroke(pen, [[scale.left, y], [scale.right, y]]);
   pen.setLineDash([]);
   pen.textAlign = "left";
   pen.textBaseline = "bottom";
-  pen.fillText(floorWords(floor), scale.left + 4, y - 2);
+  pen.fillText(boundText(lower_bound), scale.left + 4, y - 2);
 }
 
 function upright({ pen, scale }, iteration, colour, dash, width = 1) {
@@ -289,7 +289,7 @@ export class SmallChart {
 
   draw() {
     const { theme, hovered } = this;
-    this.scale = paint(this.canvas, this.history, { until: this.drawn, at: this.replaying ? null : this.at, hovered, theme, floor: this.best });
+    this.scale = paint(this.canvas, this.history, { until: this.drawn, at: this.replaying ? null : this.at, hovered, theme, lower_bound: this.best });
     if (this.history.x.length) this.root.dataset.drawn = "yes";
   }
 
@@ -299,7 +299,7 @@ export class SmallChart {
     this.best = null;
   }
 
-  floor(best) {
+  lower_bound(best) {
     this.best = best;
     this.draw();
   }

@@ -14,7 +14,7 @@ export function tracesOf({ lines, single, form, theme, named }) {
     type: "scatter", mode: "markers", name: "Marks", x: [], y: [], text: [], showlegend: false,
     marker: { color: colours.vermilion, size: 10, symbol: "triangle-down" }, hovertemplate: "%{text}<extra></extra>",
   };
-  const floor = {
+  const lower_bound = {
     type: "scatter", mode: "lines+text", name: "Floor", x: [], y: [], text: [], showlegend: false, hoverinfo: "skip",
     textposition: "bottom right", textfont: { size: form === "hall" ? HALL : 12, color: theme.text }, line: { color: theme.text, width: 1, dash: "dash" },
   };
@@ -22,10 +22,10 @@ export function tracesOf({ lines, single, form, theme, named }) {
     type: "scatter", mode: "lines", name: "before", x: [], y: [], yaxis: axisId(l.panel), xaxis: l.panel === 1 ? "x" : "x2", zorder: -1,
     legend: "legend", showlegend: named(l), hoverinfo: "skip", line: { color: colours.grey, width: l.width ?? 1.6, dash: l.dash ?? "solid" },
   }));
-  if (single) return [...curves, events, floor, ...ghosts];
+  if (single) return [...curves, events, lower_bound, ...ghosts];
   const cases = {
     type: "scatter", mode: "markers", name: "Algorithm 2", x: [], y: [], text: [], yaxis: "y2", xaxis: "x2", showlegend: false,
     marker: { symbol: [], size: [], color: colours.orange }, hovertemplate: "%{text}<extra></extra>",
   };
-  return [...curves, events, floor, cases, ...ghosts];
+  return [...curves, events, lower_bound, cases, ...ghosts];
 }

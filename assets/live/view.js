@@ -69,7 +69,7 @@ export class View {
 
   forget() {
     this.replay.forget();
-    this.has = { since: 0, stride: 0, tail: -1, events: 0, floor: 0 };
+    this.has = { since: 0, stride: 0, tail: -1, events: 0, lower_bound: 0 };
     this.charts.renew(null);
     this.empty = false;
     this.ending.show(null);
@@ -117,7 +117,7 @@ export class View {
     this.charts.ghost?.(null);
     if (!before) return;
     try {
-      const query = new URLSearchParams({ compact: 1, floor: 1 });
+      const query = new URLSearchParams({ compact: 1, lower_bound: 1 });
       const reply = await (await fetch(`${this.data.live}/${before}?${query}`)).json();
       if (run !== this.data.run || before !== this.data.before || !reply.count) return;
       this.charts.ghost({ x: Array.from({ length: reply.count }, (_, i) => reply.from + (i + 1) * reply.stride), curves: unpacked(reply) });
@@ -202,8 +202,8 @@ export class View {
     this.iterations = reply.iterations; // the curve may be thinned and end before
     this.takePoints(reply, replay);
     this.takeEvents(reply);
-    if (reply.floor) this.charts.floor(reply.floor);
-    this.has.floor ||= reply.floor ? 1 : 0;
+    if (reply.lower_bound) this.charts.lower_bound(reply.lower_bound);
+    this.has.lower_bound ||= reply.lower_bound ? 1 : 0;
     this.scrubber.state(reply.state, reply.live);
     this.scrubber.frames(reply.keyframes, reply.iterations, this.at);
     this.controls?.update(reply);

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui.visitors import requester
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 
 Message = dict[str, Any]

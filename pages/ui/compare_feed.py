@@ -28,11 +28,11 @@ def answer(run_ids: Sequence[str], have: Sequence[str], theme: str) -> dict[str,
     reference = read.reference(found)
     names = read.names(found)
     entries = [_entry(read, run_id, names[run_id], index, reference, theme) for index, run_id in enumerate(found)]
-    known, floor = set(have), read.floor(found)
+    known, lower_bound = set(have), read.lower_bound(found)
     reply: dict[str, Any] = {
         "runs": [{"id": e["id"], "token": e["token"]} if e["token"] in known else e for e in entries],
         "moving": any(e["state"] in MOVING for e in entries),
-        "floor": None if floor is None else {"value": floor[0], "rank": floor[1]},
+        "lower_bound": None if lower_bound is None else {"value": lower_bound[0], "rank": lower_bound[1]},
     }
     truth = read.truth(reference, theme)
     if truth is not None:

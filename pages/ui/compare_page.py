@@ -11,7 +11,7 @@ import streamlit as st
 from pages.ui import glossary, params, session
 from pages.ui.compare_feed import reader
 from pages.ui.live import address
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.comparison import SCORES, Comparison, comparison, comparison_names
 from semf_core.comparison.reading import MOST_RUNS
 from semf_core.model import ModelSpec
@@ -82,17 +82,17 @@ def start(models: Sequence[ModelSpec], afresh: bool = False) -> None:
     """Queue a run of each model and pin it; those that do not fit the data are named with the reason."""
     if afresh:
         unpin(list(st.session_state.get(PINS, ())))
-    refused = []
+    rejected = []
     for model in models:
         try:
             handle = get_service().start(model, visitor=session.visitor())
-        except InvalidInput as refusal:
-            refused.append(f"{params.plain(model.title or model.solver.title)}: {params.sentence(refusal)}")
+        except InvalidInput as error:
+            rejected.append(f"{params.plain(model.title or model.solver.title)}: {params.sentence(error)}")
             continue
         session.runs()[handle.id] = handle.key
         pin([handle.id])
-    if refused:
-        _say(" ".join(refused))
+    if rejected:
+        _say(" ".join(rejected))
 
 
 def ready_made(expanded: bool) -> None:
@@ -190,8 +190,8 @@ def _stop(run_ids: Sequence[str]) -> None:
     for run_id in run_ids:
         try:
             get_service().stop(run_id, session.key_for(run_id) or "")
-        except InvalidInput as refusal:  # it has just come to its end
-            _say(params.sentence(refusal))
+        except InvalidInput as error:  # it has just come to its end
+            _say(params.sentence(error))
 
 
 def _pin_link() -> None:

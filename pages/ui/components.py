@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ui import flash, session
 from pages.ui.params import sentence
 from pages.ui.previews import theme
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes
 from semf_core.datasets.axes import component_names
 from semf_core.drawing.components import STYLE, components_html, has_view
@@ -63,6 +63,6 @@ def _naming(status: RunStatus, key: str, typed: tuple[str, ...]) -> None:
         if st.form_submit_button("Keep these names", type="primary", icon=":material/check:"):
             try:
                 get_service().name_components(status.id, key, given)
-            except InvalidInput as refusal:
-                flash.say(sentence(refusal))
+            except InvalidInput as error:
+                flash.say(sentence(error))
             st.rerun()

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import params, previews, session
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.model.drafts import draft_set, misfit, vector_length
 from semf_core.sets import ROUNDS, SETS, StructureSet, combine, in_rounds, members_of, without_rounds
 from semf_core.sets.typeset import broken, formula

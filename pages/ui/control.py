@@ -59,7 +59,7 @@ COMMANDS: dict[str, Callable[[Service, str, str, Values], None]] = {
 
 
 def obey(run_id: str, key: str, values: object) -> None:
-    """Carry out one command; refusals are InvalidInput."""
+    """Carry out one command; errors are InvalidInput."""
     if not isinstance(values, Mapping) or values.get("do") not in list(COMMANDS):  # whatever stands there, hashable or not
         raise InvalidInput("command", f"must be one of {', '.join(COMMANDS)}")
     COMMANDS[values["do"]](get_service(), run_id, key, values)
@@ -83,6 +83,6 @@ def answer(run_id: str, key: str, values: object) -> JSONResponse:
     headers = {"Cache-Control": "no-store"}
     try:
         obey(run_id, key, values)
-    except InvalidInput as refusal:
-        return JSONResponse(told(refusal), 409, headers=headers)
+    except InvalidInput as error:
+        return JSONResponse(told(error), 409, headers=headers)
     return JSONResponse({}, headers=headers)

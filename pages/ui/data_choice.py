@@ -18,7 +18,7 @@ from semf_core.runs.home import number_from_env
 from semf_core.service import get_service
 
 HIDDEN = {cls.name for cls in DATASETS if not cls.built_in}
-GOOD, PARSED, SHAPE, REFUSED = "semf_data_good", "semf_data_parsed", "data.image_shape", "semf_data_refused"
+GOOD, PARSED, SHAPE, REJECTED = "semf_data_good", "semf_data_parsed", "data.image_shape", "semf_data_rejected"
 FILES = "data.files"
 MAX_UPLOAD_MB = int(number_from_env("SEMF_MAX_UPLOAD_MB", 200))
 NO_PICTURE, OTHER = "no picture", "another …"
@@ -66,7 +66,7 @@ def built_in() -> Candidate | None:
 
 
 def uploaded() -> Candidate | None:
-    """Files of the visitor, read as they look or as they say; a refusal is a sentence."""
+    """Files of the visitor, read as they look or as they say; an error is a sentence."""
     files = st.file_uploader(
         "A table, an array, AnnData, counts with their names, a recording, or pictures",
         accept_multiple_files=True,
@@ -79,7 +79,7 @@ def uploaded() -> Candidate | None:
         forget_files()
         return None
     uploading.store(files, FILES)
-    files = _without_refused(files)
+    files = _without_rejected(files)
     ids = tuple(f.file_id for f in files)
     found = _parsed(ids, reading.wanted(ids))
     reading.widgets([f.name for f in files], ids)
@@ -122,13 +122,13 @@ def _prepared(source: Upload, loaded: Loaded, shape: tuple[int, int] | None) -> 
     return Candidate(after, whole, after.dataset.image_shape, shape)
 
 
-def _without_refused(files: list) -> list:
-    """Files that were refused stay in the browser's list: what is added after them is read without them."""
-    refused = st.session_state.get(REFUSED, frozenset())
-    fresh = [f for f in files if f.file_id not in refused]
+def _without_rejected(files: list) -> list:
+    """Files that were rejected stay in the browser's list: what is added after them is read without them."""
+    rejected = st.session_state.get(REJECTED, frozenset())
+    fresh = [f for f in files if f.file_id not in rejected]
     if not fresh or len(fresh) == len(files):
         return files
-    params.note(f"Left out, because refused before: {', '.join(f.name for f in files if f.file_id in refused)}.")
+    params.note(f"Left out, because rejected before: {', '.join(f.name for f in files if f.file_id in rejected)}.")
     return fresh
 
 
@@ -148,10 +148,10 @@ def _parsed(ids: tuple[str, ...], wanted: Reading) -> Upload | None:
         st.session_state.pop(SHAPE, None)
     found = st.session_state[PARSED][1]
     if isinstance(found, str):
-        st.session_state[REFUSED] = st.session_state.get(REFUSED, frozenset()) | set(ids)
+        st.session_state[REJECTED] = st.session_state.get(REJECTED, frozenset()) | set(ids)
         st.error(found, icon=":material/block:")
         return None
-    st.session_state[REFUSED] = st.session_state.get(REFUSED, frozenset()) - set(ids)
+    st.session_state[REJECTED] = st.session_state.get(REJECTED, frozenset()) - set(ids)
     return found
 
 

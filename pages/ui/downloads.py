@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pages.ui.messages import sentence
 from pages.ui.rate_limits import TooMany, Turns
 from pages.ui.visitors import requester
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.downloads import Downloads, Wanted, comparison_file, lesson_file, run_file, study_file
 from semf_core.service import Service, get_service
@@ -78,8 +78,8 @@ class DownloadDesk:
             except TooMany:
                 words = "You have asked for many files at once: wait until some of them are there, then ask again."
                 await PlainTextResponse(words, 429, {"Retry-After": "10"})(scope, receive, send)
-            except _Refused as refused:
-                await PlainTextResponse(str(refused), refused.status, {"Cache-Control": "no-store"})(scope, receive, send)
+            except _NotMade as rejected:
+                await PlainTextResponse(str(rejected), rejected.status, {"Cache-Control": "no-store"})(scope, receive, send)
 
         return answer
 
@@ -93,13 +93,13 @@ class DownloadDesk:
             if file is None:
                 async with self._making.turn(visitor):
                     if await gone():
-                        raise _Refused("Nobody waits for this file any more.", 499)
+                        raise _NotMade("Nobody waits for this file any more.", 499)
                     file = await to_thread.run_sync(self._files.make, wanted)
-        except InvalidInput as refusal:
-            raise _Refused(sentence(refusal), 404) from None
+        except InvalidInput as error:
+            raise _NotMade(sentence(error), 404) from None
         except OSError:
             log.exception("download")
-            raise _Refused("This file cannot be made at the moment.", 503) from None
+            raise _NotMade("This file cannot be made at the moment.", 503) from None
         return wanted.name, wanted.media_type, file
 
 
@@ -108,14 +108,14 @@ async def _ready(find: Find, gone: Callable[[], Awaitable[bool]]) -> Wanted | tu
     end = monotonic() + server_limits().download_seconds
     while (wanted := await to_thread.run_sync(find, get_service())) is None:
         if await gone():
-            raise _Refused("Nobody waits for this file any more.", 499)
+            raise _NotMade("Nobody waits for this file any more.", 499)
         if monotonic() > end:
-            raise _Refused("The runs of this lesson are still being made: ask again in a few minutes.", 503)
+            raise _NotMade("The runs of this lesson are still being made: ask again in a few minutes.", 503)
         await sleep(LOOK_SECONDS)
     return wanted
 
 
-class _Refused(Exception):
+class _NotMade(Exception):
     """No file; the text says why."""
 
     def __init__(self, text: str, status: int) -> None:

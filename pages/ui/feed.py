@@ -17,7 +17,7 @@ import numpy as np
 
 from pages.ui import images
 from pages.ui.messages import ENDED, LIVE, state_words
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.drawing.downsample import stride_for
 from semf_core.drawing.pictures import default_samples
 from semf_core.drawing.top import plural, word_lists
@@ -62,14 +62,14 @@ class Ask:
     theme: str = "light"
     samples: tuple[int, ...] = ()
     compact: bool = False
-    floor: bool = False
+    lower_bound: bool = False
     """It has the Eckart–Young bound."""
     exact: bool = False
     """The factors of the iteration itself, not those recorded last before it."""
 
     @classmethod
     def from_query(cls, query: Any) -> Ask:
-        """Read an address's parameters; whatever cannot be read is refused in words."""
+        """Read an address's parameters; whatever cannot be read is rejected in words."""
         try:
             return cls(
                 since=_whole(query.get("since", 0)),
@@ -82,7 +82,7 @@ class Ask:
                 theme="dark" if query.get("theme") == "dark" else "light",
                 samples=tuple(_whole(s) for s in query.get("samples", "").split(",")[:MOST_SAMPLES] if s),
                 compact=query.get("compact") == "1",
-                floor=query.get("floor") == "1",
+                lower_bound=query.get("lower_bound") == "1",
                 exact=query.get("exact") == "1",
             )
         except (ValueError, OverflowError):
@@ -119,9 +119,9 @@ def answer(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     reply["iterations"] = status.iterations
     if status.spec.solver.splits:
         reply |= penalties(service, run_id, status)
-    floor = None if ask.floor else service.floor(run_id)
-    if floor is not None:
-        reply["floor"] = {"value": floor, "rank": status.spec.rank}
+    lower_bound = None if ask.lower_bound else service.lower_bound(run_id)
+    if lower_bound is not None:
+        reply["lower_bound"] = {"value": lower_bound, "rank": status.spec.rank}
     exact = service.recomputed(run_id, ask.at) if ask.exact and ask.at is not None else None
     reply["computing"] = exact is not None and exact.computing
     try:

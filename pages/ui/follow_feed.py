@@ -10,7 +10,7 @@ from markupsafe import Markup
 from pages.ui import figure_charts
 from pages.ui.charts import harmless
 from pages.ui.live import follower_data, plotly_address
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.exports.mathml import condition, mathml
 from semf_core.lessons import Lesson, Question, Stage, lessons, sketches
 from semf_core.lessons.markup import to_html

@@ -13,7 +13,7 @@ from pages.ui.glossary import explain, help_on
 from pages.ui.images import basis
 from pages.ui.params import show_error
 from pages.ui.previews import theme
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.exports.curves import COLOURS
 from semf_core.glossary import word
 from semf_core.runs.substeps import Substep
@@ -49,8 +49,8 @@ def _steps(status: RunStatus) -> None:
         try:
             with st.spinner(f"Computing iteration {iteration} again"):
                 steps = get_service().substeps(status.id, int(iteration))
-        except InvalidInput as refusal:
-            show_error(refusal)
+        except InvalidInput as error:
+            show_error(error)
             return
         position = min(st.session_state.get(STEP, 0), len(steps) - 1)
         st.button("Previous step", on_click=_go, args=(position - 1,), disabled=position == 0, icon=":material/arrow_back:")

@@ -8,7 +8,7 @@ from pages.ui import drawings, glossary, iteration_steps, params, question_previ
 from pages.ui.flash import say, say_flash
 from pages.ui.live import address, beside_view, lesson_view, presenter
 from pages.ui.params import plain, sentence
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.lessons import Lesson, Stage, lessons
 from semf_core.lessons.stage_runs import stage_run
 from semf_core.model import ModelSpec
@@ -32,9 +32,9 @@ def chosen() -> Lesson | None:
         return None
     try:
         return lessons().get(name)
-    except InvalidInput as refusal:
+    except InvalidInput as error:
         st.query_params.clear()
-        params.show_error(refusal)
+        params.show_error(error)
         return None
 
 
@@ -325,8 +325,8 @@ def _own(place: str) -> RunStatus | None:
 def _begin(place: str, spec: ModelSpec) -> None:
     try:
         handle = get_service().start(spec, visitor=session.visitor())
-    except InvalidInput as refusal:
-        say(sentence(refusal))
+    except InvalidInput as error:
+        say(sentence(error))
         return
     session.runs()[handle.id] = handle.key
     st.session_state.setdefault(OWN, {})[place] = handle.id

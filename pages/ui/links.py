@@ -24,7 +24,7 @@ def controlling(kind: str, thing_id: str, key: str) -> str:
     return f"{looking(kind, thing_id)}#key={key}"
 
 
-def refuse_key_in_query() -> None:
+def reject_key_in_query() -> None:
     """Such a link has told its key to every server on its way: it is taken out of the address and does not count."""
     if "key" in st.query_params:
         del st.query_params["key"]

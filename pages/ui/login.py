@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 
 from pages.ui.live import is_data
 from pages.ui.visitors import is_known, requester, visitor
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import flag_from_env
 
 Message = dict[str, Any]
@@ -30,7 +30,7 @@ def login_wanted() -> bool:
 
 
 def check_settings() -> None:
-    """Refuse to start where nobody could log in."""
+    """Reject to start where nobody could log in."""
     if not login_wanted():
         return
     if "auth" not in st.secrets:

@@ -15,7 +15,7 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.flash import say
 from pages.ui.places import ASSETS
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.service import get_service
 
 GONE = "semf_gone_runs"

@@ -1,12 +1,12 @@
-"""States of a run, and refusals, in words."""
+"""States of a run, and errors, in words."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from semf_core.common.errors import InvalidInput
 from semf_core.common.notation import FIRST, NAMES, symbol
-from semf_core.common.parameters import InvalidInput
 
 THINGS = {
     "address": "This address",
@@ -24,7 +24,7 @@ THINGS = {
     "store": "The server's store",
     "study": "The study",
 }
-"""What is refused, where it is no field that somebody fills in."""
+"""What is rejected, where it is no field that somebody fills in."""
 READ_ONLY = "This server shows results: everything can be looked at and downloaded, nothing can be started or changed."
 ENDED = frozenset({"finished", "stopped"})
 """States with a result; how it was come to is said beside them, because that takes sentences."""
@@ -57,12 +57,12 @@ def state_words(status: Any) -> str:
     return f"Failed: {status.message or 'the worker ended unexpectedly'}"
 
 
-def sentence(refusal: InvalidInput) -> str:
-    """A refusal as one sentence, in the way of counting that pages have."""
-    field, message = refusal.field, refusal.counted(FIRST)
+def sentence(error: InvalidInput) -> str:
+    """An error as one sentence, in the way of counting that pages have."""
+    field, message = error.field, error.counted(FIRST)
     is_file = "." in field  # its name stays as its owner writes it
     subject = field if is_file else THINGS.get(field) or NAMES.get(field) or _capital(symbol(field).replace("_", " "))
-    if not refusal.whole:
+    if not error.whole:
         text = f"{subject} {message}"
     elif field in THINGS or not field:
         text = _capital(message)
@@ -71,13 +71,13 @@ def sentence(refusal: InvalidInput) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def told(refusal: InvalidInput) -> dict[str, str]:
-    """A refusal as an answer over HTTP: the sentence, and its parts for programs."""
+def told(error: InvalidInput) -> dict[str, str]:
+    """An error as an answer over HTTP: the sentence, and its parts for programs."""
     return {
-        "message": sentence(refusal),
-        "field": refusal.field,
-        "problem": refusal.problem,
-        "remedy": refusal.remedy,
+        "message": sentence(error),
+        "field": error.field,
+        "problem": error.problem,
+        "remedy": error.remedy,
     }
 
 

@@ -48,7 +48,7 @@ def draw(shown: Bench) -> bool:
     ready = constraints.stacks(loaded) if takes_sets else True
     if ready and takes_sets:
         _warn_of_scale()
-    st.container(key="refused-model")
+    st.container(key="rejected-model")
     sweep.several(shown, loaded)
     options()
     proposal.presets(shown)
@@ -60,7 +60,7 @@ def draw(shown: Bench) -> bool:
 
 def after_change() -> None:
     """Why a model that every field accepts cannot be run all the same."""
-    text = st.session_state.get(workbench_state.REFUSED)
+    text = st.session_state.get(workbench_state.REJECTED)
     if text:
         st.sidebar.error(f"{text} The last good result stays.", icon=":material/block:")
 
@@ -123,7 +123,7 @@ def _note_on_rank(shape: tuple[int, int]) -> None:
 
 
 def _field(p: Param) -> None:
-    """One field of the spec; refused values leave it as it was."""
+    """One field of the spec; rejected values leave it as it was."""
     current = getattr(session.spec(), p.name)
     try:
         value = params.value_widget(p, current, f"spec{session.stamp()}.{p.name}")

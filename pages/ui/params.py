@@ -121,7 +121,7 @@ def _text_widget(p: Param, current: Any, key: str, around: Around) -> Any:
     keep(key, spell(p, current, FIRST))
     text = st.text_input(label(p), key=key, help=help_text(p), placeholder=_placeholder(p), max_chars=20_000) or ""
     if not text.strip() and not p.optional and p.kind != "text":
-        raise p.refuse("is empty", f"write something like {_EXAMPLES.get(p.kind, '1')}")
+        raise p.error("is empty", f"write something like {_EXAMPLES.get(p.kind, '1')}")
     return p.parse(text, FIRST)
 
 
@@ -220,12 +220,12 @@ def edit(
 
     `aside` is where the scope goes, which is rarely narrowed.
 
-    Each refusal is written under its widget. `check` raises InvalidInput for an object that exists
+    Each error is written under its widget. `check` raises InvalidInput for an object that exists
     but does not fit; what did not fit before may change into another misfit, on its way to a fit.
     """
     own, scope = _own_and_scope(type(current))
     slots: dict[str, Any] = {}
-    values, refused = _draw(own, current, key, around, (slots, columns))
+    values, rejected = _draw(own, current, key, around, (slots, columns))
     if scope:
         narrowed = [p for p in scope if getattr(current, p.name) != p.default]
         bound = ", ".join(counted(p.name, spell(p, getattr(current, p.name), FIRST)) for p in narrowed)
@@ -233,13 +233,13 @@ def edit(
             more, also = _draw(scope, current, key, around, (slots, 1))
         if aside and bound:
             note(f"only {bound}")
-        values, refused = values | more, refused or also
-    if refused:
+        values, rejected = values | more, rejected or also
+    if rejected:
         return current
     try:
         new = _rebuilt(current, values)
     except InvalidInput as error:
-        _refuse(slots, error)
+        _show_errors(slots, error)
         return current
     return _fitting(current, new, check, slots)
 
@@ -255,7 +255,7 @@ def _fitting(current: T, new: T, check: Callable[[T], object] | None, slots: dic
     try:
         check(new)
     except InvalidInput as error:
-        _refuse(slots, error)
+        _show_errors(slots, error)
         try:
             check(current)
         except InvalidInput:
@@ -274,9 +274,9 @@ def _own_and_scope(cls: type) -> tuple[list[Param], list[Param]]:
 
 
 def _draw(params: Sequence[Param], current: Any, key: str, around: Around, layout: tuple[dict, int]) -> tuple[dict, bool]:
-    """The values of all widgets, and whether one of them was refused."""
+    """The values of all widgets, and whether one of them was rejected."""
     values: dict[str, Any] = {}
-    refused = False
+    rejected = False
     slots, count = layout
     narrow = sum(p.kind not in _WIDE for p in params)
     cells = _grid(narrow, count)
@@ -286,11 +286,11 @@ def _draw(params: Sequence[Param], current: Any, key: str, around: Around, layou
             try:
                 values[p.name] = value_widget(p, now, f"{key}.{p.name}", around)
             except InvalidInput as error:
-                refused = True
+                rejected = True
                 show_error(error, _still(p, now))
             slots[p.name] = st.container()
     slots.setdefault("", st.container())
-    return values, refused
+    return values, rejected
 
 
 def _grid(count: int, across: int) -> Iterator[Any]:
@@ -311,7 +311,7 @@ def _rebuilt(current: T, values: dict[str, Any]) -> T:
     return type(current).from_params(values)
 
 
-def _refuse(slots: dict[str, Any], error: InvalidInput) -> None:
+def _show_errors(slots: dict[str, Any], error: InvalidInput) -> None:
     with slots.get(error.field) or slots[""]:
         show_error(error)
 
@@ -322,12 +322,12 @@ def note(text: str) -> None:
 
 
 def show_error(error: InvalidInput, more: str = "") -> None:
-    """A refusal in a sentence."""
+    """An error in a sentence."""
     st.error(sentence(error) + more, icon=":material/block:")
 
 
 def _still(p: Param, value: Any) -> str:
-    """What stays in force when a value is refused."""
+    """What stays in force when a value is rejected."""
     if p.kind in {"matrix", "mask"}:
         return " The matrix from before is still in use."
     text = spell(p, value, FIRST) or "all"
@@ -335,7 +335,7 @@ def _still(p: Param, value: Any) -> str:
 
 
 def sentence(error: InvalidInput) -> str:
-    """A refusal as one sentence, safe to show as Markdown."""
+    """An error as one sentence, safe to show as Markdown."""
     return plain(messages.sentence(error))
 
 

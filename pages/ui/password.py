@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from pages.ui.messages import sentence
 from pages.ui.protection import streamlit_address
 from pages.ui.visitors import cookies_of, place_of, signing_key
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.passwords import Guesses, word_from_env
 
 Message = dict[str, Any]
@@ -83,8 +83,8 @@ class Password:
         try:
             right = self._guesses.check("password", place_of(request.scope), given, self._password)
             said = "That was not it."
-        except InvalidInput as refusal:
-            right, said = False, sentence(refusal)
+        except InvalidInput as error:
+            right, said = False, sentence(error)
         if not right:
             return HTMLResponse(PAGE.format(said=said), 401)
         here = request.url.path + (f"?{request.url.query}" if request.url.query else "")

@@ -25,7 +25,7 @@ from pages.ui.live import address, script
 from pages.ui.messages import told
 from pages.ui.rate_limits import TooMany, Turns
 from pages.ui.visitors import requester
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.service import get_service
 from semf_core.service.presentations import Presentation, Shown, notes_key
 
@@ -89,8 +89,8 @@ def _told(presentation: Presentation) -> dict[str, Any]:
     return {"revision": presentation.revision, "content": shown.content(), **seen}
 
 
-def _refused(refusal: InvalidInput, status: int = 404) -> JSONResponse:
-    return JSONResponse(told(refusal), status, headers=NO_STORE)
+def _error_reply(error: InvalidInput, status: int = 404) -> JSONResponse:
+    return JSONResponse(told(error), status, headers=NO_STORE)
 
 
 def _busy() -> JSONResponse:
@@ -108,8 +108,8 @@ async def follow(request: Request) -> Response:
             return await _news(presentation_id, request.query_params.get("revision", ""), request)
     except TooMany:
         return _busy()
-    except InvalidInput as refusal:
-        return _refused(refusal)
+    except InvalidInput as error:
+        return _error_reply(error)
 
 
 async def _news(presentation_id: str, has: str, request: Request) -> Response:
@@ -158,7 +158,7 @@ async def begin(request: Request) -> Response:
     values = await control.body(request)
     origin = values.get("origin") if isinstance(values, Mapping) else None
     if control.KEY_HEADER not in request.headers or not isinstance(origin, str) or not ORIGIN.fullmatch(origin):
-        return _refused(InvalidInput("presentation", "can only be begun on a page of this server"), 400)
+        return _error_reply(InvalidInput("presentation", "can only be begun on a page of this server"), 400)
     who = requester(request.scope)
 
     def make() -> dict[str, Any]:
@@ -197,8 +197,8 @@ async def _commanded(who: str, make: Callable[[], dict[str, Any]]) -> Response:
             return JSONResponse(await to_thread.run_sync(make), headers=NO_STORE)
     except TooMany:
         return _busy()
-    except InvalidInput as refusal:
-        return _refused(refusal, 409)
+    except InvalidInput as error:
+        return _error_reply(error, 409)
 
 
 def code(link: str) -> str:

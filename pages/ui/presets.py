@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ui import workbench_state
 from pages.ui.params import show_error
 from pages.ui.places import ASSETS, go
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.service import get_service
 
@@ -44,8 +44,8 @@ def run(spec: ModelSpec) -> None:
     """Start a run of the visitor's own and watch it."""
     try:
         shown = workbench_state.run(spec)
-    except InvalidInput as refusal:
-        show_error(refusal)
+    except InvalidInput as error:
+        show_error(error)
         return
     st.session_state[workbench_state.FRESH] = shown.status.id
     go("workbench", bench=shown.strip.id if shown.strip else "", run=shown.status.id)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.ui import flash, params, session
 from pages.ui.workbench_state import Bench
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import DatasetSource
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.model.proposals import keeps_to, presets_for, propose
@@ -91,5 +91,5 @@ def _take_preset() -> None:
         return
     try:
         session.set_spec(preset(name))
-    except InvalidInput as refusal:
-        flash.say(params.sentence(refusal))
+    except InvalidInput as error:
+        flash.say(params.sentence(error))

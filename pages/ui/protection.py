@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp
 
 from pages.ui.live import address, is_data
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 Message = dict[str, Any]
 INDEX = Path(st.__file__).parent / "static" / "index.html"
@@ -88,8 +88,8 @@ class Protection:
                 message = {**message, "headers": [*own, *mine]}
             await send(message)
 
-        refused = scope["path"].rstrip("/") == self._metrics and not _may_see_metrics(Request(scope))
-        app: ASGIApp = PlainTextResponse("Not Found", 404) if refused else self.app
+        rejected = scope["path"].rstrip("/") == self._metrics and not _may_see_metrics(Request(scope))
+        app: ASGIApp = PlainTextResponse("Not Found", 404) if rejected else self.app
         await app(scope, receive, protected)
 
 

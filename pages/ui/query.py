@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui.params import note, plain, sentence
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.axes import component_names
 from semf_core.factorization.retrieval import takes_queries
 from semf_core.service import RunStatus, get_service
@@ -33,8 +33,8 @@ def _answer(status: RunStatus, query: str) -> None:
     service = get_service()
     try:
         found = service.retrieved(status.id, query)
-    except InvalidInput as refusal:
-        st.error(sentence(refusal))
+    except InvalidInput as error:
+        st.error(sentence(error))
         return
     title = service.axes(status.id).columns.title or "Sample"
     st.table(

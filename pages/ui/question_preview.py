@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ui import images
 from pages.ui.params import note, plain
 from pages.ui.previews import picture, theme
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.factorization.scores import model_groups, truth_words
 from semf_core.lessons import Stage
 from semf_core.service import RunStatus, get_service

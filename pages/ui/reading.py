@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import params, session
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Reading
 from semf_core.datasets.images import is_image
 from semf_core.datasets.reading import LARGEST, STACKS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui.params import note, sentence, shown_as
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Patches
 from semf_core.service import RunStatus, get_service
 
@@ -34,8 +34,8 @@ def _show(run_id: str, task: str, amount: float) -> None:
     try:
         with st.spinner("Coding every patch …"):
             found = get_service().restored(run_id, task, amount)
-    except InvalidInput as refusal:
-        st.error(sentence(refusal))
+    except InvalidInput as error:
+        st.error(sentence(error))
         return
     before = f"With noise: PSNR {found.psnr_before:.1f} dB" if task == "denoise" else "Before"
     with st.container(horizontal=True):

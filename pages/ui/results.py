@@ -11,8 +11,8 @@ from pages.ui.messages import state_words
 from pages.ui.params import note, plain, sentence
 from pages.ui.places import go, link
 from pages.ui.workbench_state import Bench
+from semf_core.common.errors import InvalidInput
 from semf_core.common.notation import number
-from semf_core.common.parameters import InvalidInput
 from semf_core.service import RunStatus, get_service
 
 COMPARE, VIEW = "semf_compare_runs", "bench"
@@ -58,8 +58,8 @@ def _act(command: object) -> None:
     st.session_state[workbench_state.ACTED] = command.get("number")
     try:
         pins = workbench_state.obey(command)
-    except InvalidInput as refusal:
-        flash.say(sentence(refusal))
+    except InvalidInput as error:
+        flash.say(sentence(error))
         return
     if pins:
         st.session_state[COMPARE] = pins

@@ -49,8 +49,8 @@ def save_button(status: RunStatus, strip: Strip | None) -> None:
 def _save(status: RunStatus, values: dict[str, str], include: bool, strip_id: str) -> None:
     try:
         handle = get_service().save(status.id, Label(**values), include, strip_id)
-    except InvalidInput as refusal:
-        st.error(params.sentence(refusal))
+    except InvalidInput as error:
+        st.error(params.sentence(error))
         return
     session.add_snapshot(handle.id, handle.key)
     st.session_state.setdefault(SAVED, {})[status.id, status.iterations, status.state] = handle.id

@@ -42,7 +42,7 @@ from pages.ui.protection import Protection
 from pages.ui.rate_limits import TooMany, Turns
 from pages.ui.uploading import UploadRoom
 from pages.ui.visitors import Visitors, requester, visitor
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.common.visitors import ask_who
 from semf_core.exports import curves
@@ -88,14 +88,14 @@ def _words(request: Request) -> Response:
 
 
 def _answered(make: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint that answers in JSON, refusals and failures included; visitors take turns."""
+    """An endpoint that answers in JSON, errors and failures included; visitors take turns."""
 
     def answer(request: Request) -> Response:
         headers = {"Cache-Control": "no-store"}
         try:
             return _packed(request, JSONResponse(finite(make(request)), headers=headers))
-        except InvalidInput as refusal:
-            return JSONResponse(told(refusal), 404, headers=headers)
+        except InvalidInput as error:
+            return JSONResponse(told(error), 404, headers=headers)
         except Exception:
             log.exception("live view")
             return JSONResponse({"message": "This cannot be shown at the moment."}, 503, headers=headers)

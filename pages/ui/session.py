@@ -14,7 +14,7 @@ import secrets
 import streamlit as st
 
 from pages.ui import visitors
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.runs.datasets import Loaded
@@ -69,7 +69,7 @@ def source() -> DatasetSource:
 
 
 def check_source(new: DatasetSource) -> None:
-    """Refuse sources that would read the server's own files or fill its memory."""
+    """Reject sources that would read the server's own files or fill its memory."""
     check_visitors_source(new)
 
 

@@ -8,7 +8,7 @@ from pages.ui import components, gallery, links, params, places, results, save, 
 from pages.ui.flash import say, say_flash
 from pages.ui.live import address, presenter, snapshot_view
 from pages.ui.workbench_state import ACTED, command
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.service import get_service
 from semf_core.service.public import publishing
 from semf_core.snapshots.cards import Card
@@ -20,17 +20,17 @@ PINNED, STARTED = "semf_pinned_snapshot", "semf_continued_run"
 def chosen() -> str | None:
     """The snapshot in the address.
 
-    One that cannot be had is refused in words, and the gallery follows: a link that leads nowhere is no dead end.
+    One that cannot be had is rejected in words, and the gallery follows: a link that leads nowhere is no dead end.
     """
-    links.refuse_key_in_query()
+    links.reject_key_in_query()
     snapshot_id = st.query_params.get("snapshot")
     if not snapshot_id:
         return None
     try:
         get_service().gallery.card(snapshot_id)
-    except InvalidInput as refusal:
+    except InvalidInput as error:
         _leave()
-        params.show_error(refusal)
+        params.show_error(error)
         return None
     return snapshot_id
 
@@ -92,8 +92,8 @@ def _facts(card: Card, shown: str) -> None:
         st.text(card.note)
     try:
         get_service().dataset(shown)
-    except InvalidInput as refusal:
-        st.info(f"Shown without samples. {params.sentence(refusal)}", icon=":material/database_off:")
+    except InvalidInput as error:
+        st.info(f"Shown without samples. {params.sentence(error)}", icon=":material/database_off:")
 
 
 def _actions(card: Card, shown: str, key: str | None) -> None:
@@ -145,8 +145,8 @@ def _continue(snapshot_id: str) -> None:
     """A new run from this one; the page then leaves for it."""
     try:
         handle = get_service().continue_from(snapshot_id, session.visitor())
-    except InvalidInput as refusal:
-        say(params.sentence(refusal))
+    except InvalidInput as error:
+        say(params.sentence(error))
         return
     session.add_run(handle.id, handle.key)
     st.session_state[STARTED] = {"run": handle.id}
@@ -156,8 +156,8 @@ def _continue_strip(snapshot_id: str) -> None:
     """The strip becomes one of the visitor's own; the page then leaves for it."""
     try:
         strip, key = get_service().continue_strip(snapshot_id, session.visitor())
-    except InvalidInput as refusal:
-        say(params.sentence(refusal))
+    except InvalidInput as error:
+        say(params.sentence(error))
         return
     session.add_strip(strip.id, key)
     st.session_state[STARTED] = {"bench": strip.id}
@@ -170,8 +170,8 @@ def _delete(card: Card, key: str) -> None:
 def _duplicate(snapshot_id: str) -> None:
     try:
         handle = get_service().gallery.duplicate(snapshot_id)
-    except InvalidInput as refusal:
-        say(params.sentence(refusal))
+    except InvalidInput as error:
+        say(params.sentence(error))
         return
     session.add_snapshot(handle.id, handle.key)
     say("This is your copy.")
@@ -185,8 +185,8 @@ def _rename(card: Card, key: str) -> None:
     if sent:
         try:
             get_service().gallery.relabel(card.id, key, Label(**values))
-        except InvalidInput as refusal:
-            st.error(params.sentence(refusal))
+        except InvalidInput as error:
+            st.error(params.sentence(error))
         else:
             st.rerun()
 
@@ -229,6 +229,6 @@ def _publish(card: Card, key: str) -> None:
 def _show_everybody(card: Card, key: str, wanted: bool, code: str = "") -> None:
     try:
         get_service().gallery.publish(card.id, key, wanted, code)
-    except InvalidInput as refusal:
-        say(params.sentence(refusal))
+    except InvalidInput as error:
+        say(params.sentence(error))
     st.rerun()

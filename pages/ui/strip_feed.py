@@ -12,8 +12,8 @@ from PIL import Image
 
 from pages.ui import images
 from pages.ui.compare_feed import reader
+from semf_core.common.errors import InvalidInput
 from semf_core.common.notation import number
-from semf_core.common.parameters import InvalidInput
 from semf_core.comparison.alignment import align
 from semf_core.factorization.scores import model_groups, truth_words
 from semf_core.model.variants import words_of_difference

@@ -75,8 +75,8 @@ def builder() -> None:
         closed = get_service().read_only
         if st.button("Start the study", type="primary", icon=":material/play_arrow:", key="study-start", disabled=closed):
             study_page.start(study)
-    except InvalidInput as refusal:
-        show_error(refusal)
+    except InvalidInput as error:
+        show_error(error)
     with st.expander("A study as JSON", icon=":material/code:"):
         pasted()
 
@@ -107,8 +107,8 @@ def _axis(paths: dict[str, Param], number: int) -> dict[str, Any] | None:
         p = paths[path]
         try:
             values = _values(path, p, f"study-values-{number}-{path}")
-        except InvalidInput as refusal:
-            show_error(refusal)
+        except InvalidInput as error:
+            show_error(error)
             return None
     if path == "solver" and (own := [SOLVERS.get(name) for name in values if SOLVERS.get(name).own_start]):
         note(f"All begin with the same random X and Y, except {'; '.join(f'{cls.title} ({cls.own_start})' for cls in own)}.")
@@ -198,5 +198,5 @@ def pasted() -> None:
         try:
             study = Study.from_json(text)
             study_page.start(study.sized(next(iter(study.sizes))) if study.sizes else study)
-        except InvalidInput as refusal:
-            show_error(refusal)
+        except InvalidInput as error:
+            show_error(error)

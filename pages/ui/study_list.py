@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.params import note, plain, show_error
 from pages.ui.study_page import STATES, look_at, open_study, source_words, start
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.service import get_service
 from semf_core.service.public import builtin_names, builtin_sized, builtin_study
 from semf_core.studies import Study
@@ -40,8 +40,8 @@ def card(name: str) -> None:
             sized = builtin_sized(name, size)
             try:
                 size_button(on_data_in_use(sized) if other else sized, words)
-            except InvalidInput as refusal:
-                show_error(refusal)
+            except InvalidInput as error:
+                show_error(error)
                 break
 
 
@@ -85,8 +85,8 @@ def own() -> None:
     for study_id in mine:
         try:
             title, progress = studies.study(study_id).title, studies.progress(study_id)
-        except InvalidInput as refusal:  # its files are damaged; the others have theirs
-            show_error(refusal)
+        except InvalidInput as error:  # its files are damaged; the others have theirs
+            show_error(error)
             continue
         with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container():

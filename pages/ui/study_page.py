@@ -8,14 +8,14 @@ import streamlit as st
 
 from pages.ui import glossary, links, presets, session, study_figures
 from pages.ui.charts import chart
+from pages.ui.error_boundary import error_boundary
 from pages.ui.flash import say_flash
-from pages.ui.guard import guarded
 from pages.ui.live import address
 from pages.ui.params import note, plain, show_error
 from pages.ui.study_views import CLICKED, atlas_view, choice_axes, choice_view, click_chart, shows_choice
 from pages.ui.workbench_state import command
+from semf_core.common.errors import InvalidInput
 from semf_core.common.notation import FIRST
-from semf_core.common.parameters import InvalidInput
 from semf_core.service import get_service
 from semf_core.studies import Progress, Study
 from semf_core.studies.best import Setting
@@ -43,17 +43,17 @@ STATES = {
 def chosen() -> str | None:
     """The study in the address, or the one that was open before.
 
-    One that cannot be had is refused in words, and the list follows: a link that leads nowhere is no dead end.
+    One that cannot be had is rejected in words, and the list follows: a link that leads nowhere is no dead end.
     """
-    links.refuse_key_in_query()
+    links.reject_key_in_query()
     study_id = st.query_params.get("study") or st.session_state.get(session.STUDY)
     if not study_id:
         return None
     try:
-        get_service().studies.progress(study_id)  # refuses an unknown one
-    except InvalidInput as refusal:
+        get_service().studies.progress(study_id)  # rejects an unknown one
+    except InvalidInput as error:
         close_study()
-        show_error(refusal)
+        show_error(error)
         return None
     open_study(study_id)
     return study_id
@@ -78,8 +78,8 @@ def look_at(make: Callable[[], StudyHandle]) -> None:
     """Open the study that is made, or say why there is none."""
     try:
         handle = make()
-    except InvalidInput as refusal:
-        show_error(refusal)
+    except InvalidInput as error:
+        show_error(error)
         return
     if handle.key or handle.id not in session.runs():
         session.runs()[handle.id] = handle.key  # kept by the browser as the keys of runs are; empty if it was there before
@@ -147,7 +147,7 @@ def share(study_id: str, key: str | None) -> None:
 
 def results(study_id: str, was_moving: bool) -> None:
     """Progress and figures; a fragment that runs by itself while there is news to come."""
-    with guarded():
+    with error_boundary():
         studies = get_service().studies
         progress = studies.progress(study_id)
         if was_moving and not progress.moving:
@@ -169,7 +169,7 @@ def results(study_id: str, was_moving: bool) -> None:
 
 def watch(study_id: str) -> None:
     """Draws the page anew once somebody else starts what is at rest."""
-    with guarded():
+    with error_boundary():
         if get_service().studies.progress(study_id).moving:
             st.rerun()
 
@@ -224,8 +224,8 @@ def open_cell(study_id: str, number: int) -> None:
     service = get_service()
     try:
         presets.run(service.studies.cell_model(study_id, number, service.add_upload))
-    except InvalidInput as refusal:
-        show_error(refusal)
+    except InvalidInput as error:
+        show_error(error)
 
 
 def export(study_id: str, study: Study) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ui import flash, session
 from pages.ui.params import sentence
 from pages.ui.workbench_state import Bench
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.model.sweeps import numbers_of
 from semf_core.service import get_service
 from semf_core.service import workbench as bench
@@ -39,5 +39,5 @@ def _start(shown: Bench) -> None:
             session.add_strip(strip.id, key)
             st.query_params["bench"] = strip.id
         bench.try_several(service, strip, key, session.spec(), number, session.visitor())
-    except InvalidInput as refusal:
-        flash.say(sentence(refusal))
+    except InvalidInput as error:
+        flash.say(sentence(error))

@@ -12,7 +12,7 @@ import streamlit as st
 from pages.ui import drawings, session, workbench_state
 from pages.ui.params import note, plain, show_error
 from pages.ui.places import go
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.lessons import Lesson, Stage, Task, lessons
 from semf_core.lessons.goals import Evidence
 from semf_core.model.variants import imposed
@@ -73,9 +73,9 @@ def to_workbench(lesson: Lesson, stage: Stage) -> None:
         return
     try:
         shown = workbench_state.run(spec)
-    except InvalidInput as refusal:
+    except InvalidInput as error:
         st.session_state.pop(WANTED, None)
-        show_error(refusal)
+        show_error(error)
         return
     st.session_state.pop(WANTED, None)  # not before: the page may have been made to run again meanwhile
     query = {"bench": shown.strip.id if shown.strip else "", "run": shown.status.id, "lesson": lesson.name, "stage": stage.name}

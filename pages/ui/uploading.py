@@ -16,14 +16,14 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRe
 
 from pages.ui import params
 from pages.ui.visitors import requester
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.runs.home import MB
 from semf_core.runs.uploads import Upload
 from semf_core.service import get_service
 from semf_core.service.public import Basket
 
-BASKET, REFUSED = "semf_basket", "semf_refused_files"
+BASKET, REJECTED = "semf_basket", "semf_rejected_files"
 T = TypeVar("T")
 UPLOADS = "/_stcore/upload_file/"
 
@@ -70,16 +70,16 @@ def release(file: UploadedFile, key: str) -> None:
 
 
 def once(file: UploadedFile, key: str, take: Callable[[str, bytes], T]) -> T | None:
-    """Hand a file of an uploader (by its key) on, once; if it is refused, the reason stands there as long as the file does."""
-    refused: dict[str, str] = st.session_state.setdefault(REFUSED, {})
-    if file.file_id not in refused:
+    """Hand a file of an uploader (by its key) on, once; if it is rejected, the reason stands there as long as the file does."""
+    rejected: dict[str, str] = st.session_state.setdefault(REJECTED, {})
+    if file.file_id not in rejected:
         try:
             return take(file.name, file.getvalue())
         except InvalidInput as error:
-            refused[file.file_id] = params.sentence(error)
+            rejected[file.file_id] = params.sentence(error)
         finally:
             release(file, key)
-    st.error(refused[file.file_id], icon=":material/block:")
+    st.error(rejected[file.file_id], icon=":material/block:")
     return None
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.ui import links, session
 from pages.ui.flash import say
 from pages.ui.params import sentence
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.model import ModelSpec
 from semf_core.model.sweeps import with_value
 from semf_core.model.variants import same_model, titled
@@ -20,8 +20,8 @@ from semf_core.service import RunStatus, get_service
 from semf_core.service import workbench as bench
 
 DEMO = "swimmer-groups"
-SYNCED, WARM, PAUSED, SPEED, REFUSED = (
-    "semf_synced", "bench.warm", "bench.paused", "semf_speed", "semf_refused_model",
+SYNCED, WARM, PAUSED, SPEED, REJECTED = (
+    "semf_synced", "bench.warm", "bench.paused", "semf_speed", "semf_rejected_model",
 )  # fmt: skip
 ACTED = "semf_acted"
 """Number of the last press in the view that was heard: the view asks again until it is its own."""
@@ -70,13 +70,13 @@ def opened() -> tuple[Bench | None, InvalidInput | None]:
 
     None only on a server that starts nothing and has no demo.
     """
-    links.refuse_key_in_query()
+    links.reject_key_in_query()
     try:
         return _named() or _last() or _demo(), None
-    except InvalidInput as refusal:
+    except InvalidInput as error:
         for name in ("bench", "run", "at", "component"):
             st.query_params.pop(name, None)
-        return _demo(), refusal
+        return _demo(), error
 
 
 def _named() -> Bench | None:
@@ -176,8 +176,8 @@ def act_on_change(shown: Bench) -> Bench:
         spec = titled(spec, _data_title(spec))
     try:
         new = run(spec, shown)
-    except InvalidInput as refusal:
-        st.session_state[REFUSED] = sentence(refusal)
+    except InvalidInput as error:
+        st.session_state[REJECTED] = sentence(error)
         return shown
     session.update_spec(title=spec.title, watch=spec.watch)
     st.session_state[SYNCED] = (new.status.id, new.status.spec)
@@ -206,7 +206,7 @@ def run(spec: ModelSpec, shown: Bench | None = None) -> Bench:
 def _on_show(strip: Strip, key: str) -> Bench:
     session.add_strip(strip.id, key)
     now = Bench(get_service().status(strip.current), strip, key)
-    st.session_state.pop(REFUSED, None)
+    st.session_state.pop(REJECTED, None)
     remember(now)
     st.query_params.pop("at", None)
     return now
@@ -281,13 +281,13 @@ def copy_to_change(run_id: str) -> None:
         strip, key = bench.open_strip(get_service(), run_id)
         st.query_params.clear()
         _on_show(strip, key)
-    except InvalidInput as refusal:
-        say(sentence(refusal))
+    except InvalidInput as error:
+        say(sentence(error))
 
 
 def command(action: Callable[..., Any], *arguments: Any) -> None:
-    """Do what a button asks; a refusal is said on the next drawing."""
+    """Do what a button asks; an error is said on the next drawing."""
     try:
         action(*arguments)
-    except InvalidInput as refusal:
-        say(sentence(refusal))
+    except InvalidInput as error:
+        say(sentence(error))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import semf_core
+from semf_core.common.errors import InvalidInput
 from semf_core.common.extras import missing
-from semf_core.common.parameters import InvalidInput
 from semf_core.runs.pool import ONE_THREAD
 
 PORT = 8501

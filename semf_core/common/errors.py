@@ -95,7 +95,7 @@ class InvalidInput(ValueError):
 
 
 def parsed_json(field: str, text: str | bytes) -> Any:
-    """The value of a JSON text from outside; one that is none, or too deep, or has numbers of thousands of digits is refused."""
+    """The value of a JSON text from outside; one that is none, or too deep, or has numbers of thousands of digits is rejected."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 OPTIONAL: dict[str, tuple[str, str]] = {
     "matplotlib": ("matplotlib", "exports"),

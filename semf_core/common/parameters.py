@@ -75,11 +75,11 @@ class Param:
         if self.kind == "boolean":
             lowered = text.lower()
             if lowered not in {"true", "false", "yes", "no", "1", "0"}:
-                raise self.refuse(f"must be true or false, not {text!r}")
+                raise self.error(f"must be true or false, not {text!r}")
             return lowered in {"true", "yes", "1"}
         return self.check(_from_zero(self, _number(self, text), origin))
 
-    def refuse(self, problem: str, remedy: str = "", *, whole: bool = False, **indices: int) -> InvalidInput:
+    def error(self, problem: str, remedy: str = "", *, whole: bool = False, **indices: int) -> InvalidInput:
         return InvalidInput(self.name, problem, remedy, whole=whole, **indices)
 
     def in_range(self, value: float) -> bool:
@@ -139,7 +139,7 @@ class Parametrized:
 
     @classmethod
     def from_params(cls, values: Mapping[str, Any]) -> Self:
-        """Build from plain values, refusing unknown and missing names."""
+        """Build from plain values, rejecting unknown and missing names."""
         known = {p.name: p for p in params_of(cls)}
         for name in values:
             if name not in known:
@@ -186,7 +186,7 @@ def _number(p: Param, text: str) -> float | int:
     try:
         value = float(text)
     except ValueError:
-        raise p.refuse(f"must be a number, not {text!r}") from None
+        raise p.error(f"must be a number, not {text!r}") from None
     return int(value) if p.kind in {"integer", "integers"} and value.is_integer() else value
 
 
@@ -194,7 +194,7 @@ def _json(p: Param, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise p.refuse(f"is not valid JSON ({error})") from None
+        raise p.error(f"is not valid JSON ({error})") from None
 
 
 def _from_zero(p: Param, value: Any, origin: int) -> Any:
@@ -204,7 +204,7 @@ def _from_zero(p: Param, value: Any, origin: int) -> Any:
     if not p.counts or not isinstance(value, int) or isinstance(value, bool):
         return value
     if value < origin:
-        raise p.refuse(f"must count from {origin}, not from {value}")
+        raise p.error(f"must count from {origin}, not from {value}")
     return value - origin
 
 
@@ -214,12 +214,12 @@ def _index_run(p: Param, text: str, origin: int = 0) -> list[int]:
     for part in text.replace(" ", "").split("+"):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
         if not match:
-            raise p.refuse(f"cannot be read at {part!r}", f"write indices like {origin}-{origin + 3}+{origin + 7}")
+            raise p.error(f"cannot be read at {part!r}", f"write indices like {origin}-{origin + 3}+{origin + 7}")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
-            raise p.refuse(f"the run {part} goes down", f"write {last}-{first}", whole=True)
+            raise p.error(f"the run {part} goes down", f"write {last}-{first}", whole=True)
         if last - first > 10_000_000:
-            raise p.refuse(f"the run {part} is too long", whole=True)
+            raise p.error(f"the run {part} is too long", whole=True)
         indices.extend(range(first, last + 1))
     return indices
 
@@ -227,48 +227,48 @@ def _index_run(p: Param, text: str, origin: int = 0) -> list[int]:
 def _real(p: Param, value: Any, what: str) -> float | int:
     """The value as a finite Python number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise p.refuse(f"must be {what}, not {_shown(value)}")
+        raise p.error(f"must be {what}, not {_shown(value)}")
     number = value.item() if isinstance(value, np.generic) else value
     try:
         finite = math.isfinite(number)
     except OverflowError:  # an integer beyond the range of floating point
         finite = False
     if not finite:
-        raise p.refuse(f"must be {what} of ordinary size, not {_shown(value)}")
+        raise p.error(f"must be {what} of ordinary size, not {_shown(value)}")
     return number
 
 
 def _integer(p: Param, value: Any) -> int:
     number = _real(p, value, "a whole number")
     if number != int(number):
-        raise p.refuse(f"must be a whole number, not {_shown(value)}")
+        raise p.error(f"must be a whole number, not {_shown(value)}")
     if not p.in_range(number):
-        raise p.refuse(f"must be {p.describe_range()}, not {int(number)}")
+        raise p.error(f"must be {p.describe_range()}, not {int(number)}")
     return int(number)
 
 
 def _float(p: Param, value: Any) -> float:
     number = _real(p, value, "a number")
     if not p.in_range(number):
-        raise p.refuse(f"must be {p.describe_range()}, not {number}")
+        raise p.error(f"must be {p.describe_range()}, not {number}")
     return float(number)
 
 
 def _boolean(p: Param, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise p.refuse(f"must be true or false, not {_shown(value)}")
+        raise p.error(f"must be true or false, not {_shown(value)}")
     return bool(value)
 
 
 def _choice(p: Param, value: Any) -> str:
     if not isinstance(value, str) or value not in p.choices:
-        raise p.refuse(f"must be one of {', '.join(p.choices)}, not {_shown(value)}")
+        raise p.error(f"must be one of {', '.join(p.choices)}, not {_shown(value)}")
     return value
 
 
 def _text(p: Param, value: Any) -> str:
     if not isinstance(value, str):
-        raise p.refuse(f"must be text, not {_shown(value)}")
+        raise p.error(f"must be text, not {_shown(value)}")
     return value
 
 
@@ -279,9 +279,9 @@ def _sequence(p: Param, value: Any) -> Sequence[Any]:
         try:
             value = sorted(value)
         except TypeError:
-            raise p.refuse(f"must hold numbers, not {_shown(value)}") from None
+            raise p.error(f"must hold numbers, not {_shown(value)}") from None
     if not isinstance(value, list | tuple):
-        raise p.refuse(f"must be a list, not {_shown(value)}")
+        raise p.error(f"must be a list, not {_shown(value)}")
     return value
 
 
@@ -289,21 +289,21 @@ def _indices(p: Param, value: Any) -> tuple[int, ...]:
     one = dataclasses.replace(p, kind="integer", low=0)
     found = tuple(_integer(one, v) for v in _sequence(p, value))
     if not found:
-        raise p.refuse("must name at least one index")
+        raise p.error("must name at least one index")
     if len(set(found)) < len(found):
-        raise p.refuse("names an index twice")
+        raise p.error("names an index twice")
     return found
 
 
 def _groups(p: Param, value: Any) -> tuple[tuple[int, ...], ...]:
     groups = tuple(_indices(p, v) for v in _sequence(p, value))
     if not groups:
-        raise p.refuse("must hold at least one group")
+        raise p.error("must hold at least one group")
     seen: set[int] = set()
     for group in groups:
         if not seen.isdisjoint(group):
             twice = "overlap: index {index} is in more than one of them (counted from {origin})"
-            raise p.refuse(twice, index=min(seen & set(group)))
+            raise p.error(twice, index=min(seen & set(group)))
         seen.update(group)
     return groups
 
@@ -326,14 +326,14 @@ def _matrix(p: Param, value: Any) -> np.ndarray:
     try:
         plain = np.asarray(value)
     except (TypeError, ValueError):
-        raise p.refuse("must be a rectangular table of numbers") from None
-    if plain.dtype.kind not in "biuf":  # text that looks like numbers is refused too
-        raise p.refuse("must be a rectangular table of numbers")
+        raise p.error("must be a rectangular table of numbers") from None
+    if plain.dtype.kind not in "biuf":  # text that looks like numbers is rejected too
+        raise p.error("must be a rectangular table of numbers")
     array = np.array(plain, dtype=float)
     if array.ndim != 2 or array.size == 0:
-        raise p.refuse(f"must be a matrix with rows and columns, not of shape {array.shape}")
+        raise p.error(f"must be a matrix with rows and columns, not of shape {array.shape}")
     if not np.isfinite(array).all():
-        raise p.refuse("holds a value that is not finite")
+        raise p.error("holds a value that is not finite")
     array.setflags(write=False)
     return array
 
@@ -341,7 +341,7 @@ def _matrix(p: Param, value: Any) -> np.ndarray:
 def _mask(p: Param, value: Any) -> np.ndarray:
     array = _matrix(p, value)
     if not np.isin(array, (0.0, 1.0)).all():
-        raise p.refuse("must hold only true/false (1/0)")
+        raise p.error("must hold only true/false (1/0)")
     mask = array.astype(bool)
     mask.setflags(write=False)
     return mask
@@ -349,7 +349,7 @@ def _mask(p: Param, value: Any) -> np.ndarray:
 
 def _function(p: Param, value: Any) -> Callable[..., Any]:
     if not callable(value):
-        raise p.refuse(f"must be a function, not {_shown(value)}")
+        raise p.error(f"must be a function, not {_shown(value)}")
     return value
 
 

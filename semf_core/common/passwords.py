@@ -14,7 +14,7 @@ MOST_KNOWN = 10_000
 
 
 def word_from_env(name: str, shortest: int) -> str:
-    """What the operator has set, or nothing; one that can be guessed is refused."""
+    """What the operator has set, or nothing; one that can be guessed is rejected."""
     word = os.environ.get(name, "").strip()
     if word and len(word) < shortest:
         raise InvalidInput(name, f"has {len(word)} characters and could be guessed", f"take at least {shortest}")
@@ -30,7 +30,7 @@ class Guesses:
         self._lock = threading.Lock()
 
     def check(self, field: str, who: str, given: str, word: str) -> bool:
-        """Whether the guess is right; refused if there were too many wrong ones before it."""
+        """Whether the guess is right; rejected if there were too many wrong ones before it."""
         now = time.monotonic()
         with self._lock:
             recent = [at for at in self._wrong.pop(who, []) if now - at < FORGET_SECONDS]

@@ -1,6 +1,6 @@
 """Every limit of a server, in one place: read from the environment, stricter where the public may come in.
 
-A limit is read each time it is needed, so that an operator's wrong value is refused in words, and tests set their own.
+A limit is read each time it is needed, so that an operator's wrong value is rejected in words, and tests set their own.
 "inf" takes a limit away.
 """
 
@@ -17,7 +17,7 @@ from semf_core.common.errors import InvalidInput
 
 
 def number_from_env(name: str, default: float, low: float = 0) -> float:
-    """A limit that the operator may set; a wrong value is refused rather than ignored."""
+    """A limit that the operator may set; a wrong value is rejected rather than ignored."""
     text = os.environ.get(name, "").strip()
     if not text:
         return default
@@ -96,7 +96,7 @@ class ServerLimits:
     opened_days: float = _limit("SEMF_OPENED_DAYS", math.inf, public=1)
     """The same for opened snapshots."""
     run_mb: float = _limit("SEMF_MAX_RUN_MB", 2000, public=1000, low=50)
-    """Memory of one run: refused before it starts if it needs more, and its worker gets no more."""
+    """Memory of one run: rejected before it starts if it needs more, and its worker gets no more."""
     read_mb: float = _limit("SEMF_MAX_READ_MB", 900, low=50)
     """Memory for reading or describing what a visitor has brought."""
     read_seconds: float = _limit("SEMF_MAX_READ_SECONDS", 30, low=0.1)
@@ -120,7 +120,7 @@ class ServerLimits:
     download_workers: float = _limit("SEMF_DOWNLOAD_WORKERS", 1, low=1)
     """Files to download (reports, figures, tables) that are made at a time; the others wait, in turn between visitors."""
     downloads_waiting: float = _limit("SEMF_MAX_DOWNLOADS_PER_VISITOR", 100, public=20, low=1)
-    """Downloads of one visitor that wait; more are refused."""
+    """Downloads of one visitor that wait; more are rejected."""
     download_mb: float = _limit("SEMF_MAX_DOWNLOAD_MB", 2000, public=1000, low=50)
     """Memory for making one of them."""
     download_seconds: float = _limit("SEMF_MAX_DOWNLOAD_SECONDS", 300, public=60, low=1)
@@ -141,7 +141,7 @@ def server_limits() -> ServerLimits:
 
 
 def check_effort(max_iter: int, restarts: int, polish: int) -> None:
-    """Refuse a run that may take more iterations than anybody gets here."""
+    """Reject a run that may take more iterations than anybody gets here."""
     most = 1e6 * server_limits().iterations_millions
     if max_iter * restarts + polish > most:
         asked = f"{max_iter:,} iterations of {restarts:,} starts" + (f" and {polish:,} sweeps" if polish else "")

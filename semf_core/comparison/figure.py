@@ -60,7 +60,7 @@ class Shown:
     curves: Sequence[Curve]
     montages: Sequence[Montage]
     axis: str = "iterations"
-    floor: tuple[float, int] | None = None
+    lower_bound: tuple[float, int] | None = None
     """The Eckart–Young bound on ‖M−UV‖/‖M‖ and its rank, where there is one above zero."""
 
 
@@ -147,8 +147,8 @@ def _curves(axes: Any, shown: Shown) -> None:
         label = _lines(curve.title, WIDE_LABEL).replace("$", r"\$")
         x, y = getattr(curve, shown.axis), np.maximum(curve.error, LOWEST)
         axes.plot(x, y, MATPLOTLIB_DASHES[dash], color=colour, linewidth=1.6, label=label)
-    if shown.floor:
-        value, rank = shown.floor
+    if shown.lower_bound:
+        value, rank = shown.lower_bound
         axes.axhline(value, color=SOFT, linestyle="--", linewidth=1, label=BOUND.format(rank=rank))
     axes.set_yscale("log")
     axes.set_xscale("log")
@@ -192,8 +192,8 @@ def figure_html(shown: Shown) -> str:
         hover = f"%{{x}}: %{{y:.4g}}<extra>{label}</extra>"
         line = {"color": colour, "dash": dash, "width": 2}
         figure.add_scatter(x=x, y=np.maximum(curve.error, LOWEST), mode="lines", name=label, line=line, hovertemplate=hover)
-    if shown.floor:
-        figure.add_hline(shown.floor[0], line_dash="dash", annotation_text=BOUND.format(rank=shown.floor[1]))
+    if shown.lower_bound:
+        figure.add_hline(shown.lower_bound[0], line_dash="dash", annotation_text=BOUND.format(rank=shown.lower_bound[1]))
     figure.update_layout(
         title=_headline(shown), template="plotly_white", height=520, hovermode="closest",
         xaxis={"title": COMPARED[shown.axis], "type": "log"}, yaxis={"title": ERROR, "type": "log", "exponentformat": "power"},

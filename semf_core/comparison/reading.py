@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.comparison.alignment import Aligned, align, as_they_are
 from semf_core.comparison.figure import Montage, Shown
 from semf_core.comparison.scores import Curve, Score, measure
@@ -30,7 +30,7 @@ Array = np.ndarray
 MOST_POINTS = 400
 MOST_RUNS = 24
 MOST_WORDS = 5
-FLOOR_SECONDS = 5.0
+BOUND_SECONDS = 5.0
 """How long a figure waits for the bound that is drawn in it."""
 _ERROR, _SECONDS = COLUMNS.index("residual_uv"), COLUMNS.index("seconds")
 
@@ -128,10 +128,10 @@ class Reader:
         dataset = self.dataset(run_id)
         if frame is None or dataset is None or status.iterations == 0:
             return row
-        floor = self.service.floor(run_id)
+        lower_bound = self.service.lower_bound(run_id)
         found = self._measures.get(
-            (run_id, frame.mark(), status.state, floor is None),
-            lambda: measure(dataset, status.spec, frame, self.norm(run_id), floor, self.result(run_id)),
+            (run_id, frame.mark(), status.state, lower_bound is None),
+            lambda: measure(dataset, status.spec, frame, self.norm(run_id), lower_bound, self.result(run_id)),
         )
         return Score(**{**vars(row), **found})
 
@@ -197,7 +197,7 @@ class Reader:
         shape = self.service.column_shape(run_id)
         return self._pictures.get((digest(columns), repr(shape), theme), lambda: basis(columns, shape, None, theme))
 
-    def floor(self, run_ids: Sequence[str], wait: float = 0.0) -> tuple[float, int] | None:
+    def lower_bound(self, run_ids: Sequence[str], wait: float = 0.0) -> tuple[float, int] | None:
         """The Eckart–Young bound on ‖M−UV‖/‖M‖ and its rank, where all runs share data and rank and it is above zero.
 
         None also while it is not known, for which one may `wait` so many seconds.
@@ -205,8 +205,8 @@ class Reader:
         ranks = {self.service.status(run_id).spec.rank for run_id in run_ids}
         if len(ranks) != 1 or not self.same_data(run_ids):
             return None
-        floor, norm = self.service.floor(run_ids[0], wait), self.norm(run_ids[0])
-        return (floor / norm, ranks.pop()) if floor and norm else None
+        lower_bound, norm = self.service.lower_bound(run_ids[0], wait), self.norm(run_ids[0])
+        return (lower_bound / norm, ranks.pop()) if lower_bound and norm else None
 
     def shown(self, run_ids: Sequence[str], axis: str) -> Shown:
         """What the figure to keep holds: on light ground, whatever the page's theme."""
@@ -214,8 +214,8 @@ class Reader:
         montages = [self.truth(reference, "light")]
         named = self.names(run_ids).items()
         montages += [self.montage(run_id, self.frame(run_id), name, reference, "light") for run_id, name in named]
-        floor = self.floor(run_ids, FLOOR_SECONDS)
-        return Shown(self.curves(run_ids), [m for m in montages if m is not None], axis, floor)
+        lower_bound = self.lower_bound(run_ids, BOUND_SECONDS)
+        return Shown(self.curves(run_ids), [m for m in montages if m is not None], axis, lower_bound)
 
     def same_data(self, run_ids: Sequence[str]) -> bool:
         """Whether all of them factorize the same matrix."""

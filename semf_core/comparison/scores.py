@@ -81,7 +81,7 @@ class Curve:
 
 
 def measure(
-    dataset: Dataset, spec: ModelSpec, frame: FactorFrame, norm: float, floor: float | None, result: Result | None = None
+    dataset: Dataset, spec: ModelSpec, frame: FactorFrame, norm: float, lower_bound: float | None, result: Result | None = None
 ) -> dict[str, Any]:
     """All numbers of a row that depend on the factors.
 
@@ -93,7 +93,7 @@ def measure(
     return {
         "error": metrics.relative_error(norm, residual),
         "snr": metrics.snr_db(norm, residual),
-        "bound": None if not floor else metrics.snr_db(norm, floor),
+        "bound": None if not lower_bound else metrics.snr_db(norm, lower_bound),
         "sparseness": float(metrics.hoyer_sparseness(U).mean()),
         "nonzeros": 100 * float((np.abs(metrics.unit_peak(U)) > NEGLIGIBLE).mean()),
         "overlap": metrics.overlap(U),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from typing import IO
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.reading import Limits, shown
 from semf_core.datasets.text_encoding import WESTERN, told_or_judged
 
@@ -24,7 +24,7 @@ def open_archive(name: str, stream: IO[bytes], limits: Limits) -> zipfile.ZipFil
         archive = zipfile.ZipFile(stream)
         if (form := _names_encoding(archive)) is not None:
             archive = zipfile.ZipFile(stream, metadata_encoding=form)
-    except Exception:  # any failure of the parser on foreign bytes is the same refusal
+    except Exception:  # any failure of the parser on foreign bytes is the same error
         raise InvalidInput(name, "is not a readable ZIP archive", "pack it again") from None
     infos = archive.infolist()
     limits.check_bytes(name, sum(info.file_size for info in infos), unpacked=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.archives import broken_member, content_members, is_archive, open_archive
 from semf_core.datasets.base import Array, check_real, check_two_dimensional
 from semf_core.datasets.companions import describes
@@ -146,7 +146,7 @@ def _member_header(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -
         raise broken_member(name, info.filename) from None
     with stream:
         header = _header(_place(name, info.filename), stream)
-    # Objects have no fixed length; they are refused if chosen and ignored otherwise.
+    # Objects have no fixed length; they are rejected if chosen and ignored otherwise.
     if header.dtype.kind != "O":
         _check_length(_place(name, info.filename), header, info.file_size)
     return header
@@ -170,7 +170,7 @@ def _header(name: str, stream: IO[bytes]) -> Header:
     try:
         shape, fortran_order, dtype = readers[npy.read_magic(stream)](stream)
         offset = stream.tell()
-    except Exception:  # any failure of the parser on foreign bytes is the same refusal
+    except Exception:  # any failure of the parser on foreign bytes is the same error
         raise InvalidInput(name, "is not a readable NPY array", "save it again with numpy.save") from None
     if len(shape) > MOST_DIMENSIONS:
         raise InvalidInput(name, f"has {len(shape)} dimensions", "store a matrix")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 Array = np.ndarray
 LONGEST_NAME = 200

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.matrix_market import list_of_names, side_and_title, with_names
 from semf_core.datasets.reading import Limits, Raw
 

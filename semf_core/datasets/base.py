@@ -148,7 +148,7 @@ class DatasetSource(Parametrized):
         return {}
 
     def check_entries(self, most: int = MAX_ENTRIES) -> None:
-        """Refuse, before anything is built, what would not fit in memory."""
+        """Reject, before anything is built, what would not fit in memory."""
         for name, (rows, columns) in self.arrays().items():
             if rows * columns > most:
                 raise InvalidInput(
@@ -171,7 +171,7 @@ def real_matrix(field_name: str, value: Any) -> Array:
 
 
 def check_real(field_name: str, dtype: np.dtype[Any]) -> None:
-    """Refuse everything that is not a real number."""
+    """Reject everything that is not a real number."""
     if dtype.kind == "c":
         raise InvalidInput(field_name, "holds complex numbers", "store the real part, the imaginary part or the modulus instead")
     if dtype.kind == "O":
@@ -181,7 +181,7 @@ def check_real(field_name: str, dtype: np.dtype[Any]) -> None:
 
 
 def check_two_dimensional(field_name: str, shape: Sequence[int]) -> None:
-    """Refuse everything that is not a matrix with at least one entry."""
+    """Reject everything that is not a matrix with at least one entry."""
     if len(shape) != 2:
         raise InvalidInput(
             field_name, f"is {len(shape)}-dimensional", "make it a matrix with one column (or row) for each sample"
@@ -193,7 +193,7 @@ def check_two_dimensional(field_name: str, shape: Sequence[int]) -> None:
 
 
 def _count_missing(data: Array) -> int:
-    """The number of NaN entries; infinite ones are refused by position."""
+    """The number of NaN entries; infinite ones are rejected by position."""
     missing = 0
     for rows in row_blocks(*data.shape):
         block = data[rows]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.axes import Axes, Axis, moments, titled
 from semf_core.datasets.base import Array, Groups, as_groups, as_image_shape, as_labels, as_truth
 from semf_core.datasets.reading import EXTRAS, FIELD, bare

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.axes import place_text
 from semf_core.datasets.base import Array
 from semf_core.mathematics.blocks import row_blocks

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from semf_core.common.errors import InvalidInput
 from semf_core.common.extras import optional
-from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.axes import Axes, Axis, moments, titled
 from semf_core.datasets.base import Array
 from semf_core.datasets.companions import beside, describes
@@ -35,7 +35,7 @@ MOST_CELLS, LONGEST_TEXT = 200_000, 10_000
 
 @contextmanager
 def _opened(name: str, content: bytes) -> Iterator[Any]:
-    """The open file; whatever the library says of a damaged one is the same refusal."""
+    """The open file; whatever the library says of a damaged one is the same error."""
     with optional():
         import h5py
     try:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PIL import Image
 
+from semf_core.common.errors import InvalidInput
 from semf_core.common.extras import optional
-from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.base import Array, check_real
 from semf_core.datasets.reading import Limits, Raw, shown

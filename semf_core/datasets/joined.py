@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.images import natural_key
 from semf_core.datasets.reading import Limits, Raw, Reading, shown

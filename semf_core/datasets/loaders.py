@@ -12,7 +12,7 @@ from typing import Any
 
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import matrix_market
 from semf_core.datasets.archives import content_members, is_archive, open_archive, read_member
 from semf_core.datasets.arrays import map_npy, read_npy, read_npz

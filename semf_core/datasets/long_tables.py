@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.axes import Axes, Axis, place_text, titled
 from semf_core.datasets.maps import by_appearance, map_of, place_name, ranks
 from semf_core.datasets.reading import Limits, Raw

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.base import Array
 from semf_core.datasets.companions import beside, describes
 from semf_core.datasets.reading import FIELD, Limits, Raw, check_array, choose_member, is_readable, shown

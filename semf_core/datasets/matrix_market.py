@@ -10,7 +10,7 @@ from typing import Any
 from scipy import sparse
 from scipy.io import mminfo, mmread
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.reading import Limits, Raw, shown
 from semf_core.datasets.text_encoding import told_or_judged

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from semf_core.common.errors import InvalidInput
 from semf_core.common.extras import optional
-from semf_core.common.parameters import InvalidInput
 from semf_core.datasets.long_tables import unfolded
 from semf_core.datasets.maps import place_name
 from semf_core.datasets.reading import Limits, Raw, shown

@@ -49,7 +49,7 @@ def steps_of(text: str) -> list[Step]:
 
 
 def spelled(text: str) -> str:
-    """The same text in its one spelling; whatever is wrong with it is refused."""
+    """The same text in its one spelling; whatever is wrong with it is rejected."""
     return " ".join(step.word() for step in steps_of(text))
 
 

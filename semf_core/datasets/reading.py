@@ -1,4 +1,4 @@
-"""What every reader shares: how to read, how much to read at most, and how to refuse."""
+"""What every reader shares: how to read, how much to read at most, and how to reject."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def is_readable(shape: Sequence[int]) -> bool:
 
 
 def check_array(name: str, dtype: np.dtype[Any], shape: Sequence[int], limits: Limits) -> None:
-    """Refuse by its header what is neither a matrix nor a stack of matrices of real numbers within the limits."""
+    """Reject by its header what is neither a matrix nor a stack of matrices of real numbers within the limits."""
     check_real(name, dtype)
     check_two_dimensional(name, (shape[0], math.prod(shape[1:])) if is_readable(shape) else shape)
     limits.check_entries(name, shape[0], math.prod(shape[1:]))

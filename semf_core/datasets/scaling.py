@@ -59,6 +59,6 @@ def _column_squares(data: Any, peaks: Array) -> Array:
 
 
 def _moduli(data: Array) -> Iterator[Array]:
-    """|M| in blocks of rows; missing entries are zero, and infinite ones are refused elsewhere."""
+    """|M| in blocks of rows; missing entries are zero, and infinite ones are rejected elsewhere."""
     for rows in row_blocks(*data.shape):
         yield np.abs(np.nan_to_num(data[rows], nan=0.0, posinf=0.0, neginf=0.0))

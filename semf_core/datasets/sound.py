@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import scipy
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.reading import Limits, Raw
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import matrix_market
 from semf_core.datasets.bag_of_words import is_bag, read_bag
 from semf_core.datasets.joined import is_table

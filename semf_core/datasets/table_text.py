@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.spreadsheets import MISSING_WORDS
 from semf_core.datasets.reading import shown
 from semf_core.datasets.table_layout import decoded, delimiter_of, is_number, split

@@ -1,7 +1,7 @@
 """Tables of numbers as text: CSV, TSV, semicolons or blanks between the cells, names in the first line and in columns of words.
 
 The text stays bytes, which is a quarter of the memory, and is searched as a whole for what cannot be
-a number before numpy parses it: a refusal should not take as long as reading.
+a number before numpy parses it: an error should not take as long as reading.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import islice
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.base import Array
 from semf_core.datasets.long_tables import unfolded
 from semf_core.datasets.preamble import without_preamble
@@ -85,7 +85,7 @@ def read_table(
 
 
 def _check_near_numbers(name: str, lines: Sequence[tuple[int, bytes]], layout: Layout) -> None:
-    """Refuse columns of numbers that are written for people, which would be taken for words and left out."""
+    """Reject columns of numbers that are written for people, which would be taken for words and left out."""
     if not layout.words and any(is_number(cell) for cell in split(lines[0][1] if lines else b"0", layout.delimiter)):
         return
     rows = [(number, split(line, layout.delimiter)) for number, line in lines]
@@ -181,7 +181,7 @@ def _cells(name: str, number: int, line: bytes, delimiter: bytes | None) -> list
 
 
 def _check_quickly(name: str, piece: bytes, before: int, layout: Layout) -> None:
-    """Refuse characters that no number has, and lines with another number of cells than the first.
+    """Reject characters that no number has, and lines with another number of cells than the first.
 
     `before` is the number of lines before the piece.
     """
@@ -220,7 +220,7 @@ def _parse(name: str, piece: bytes, before: int, layout: Layout, missing: bool) 
         bad = BAD_CELL.search(str(error))
         if not missing and bad and bad[1].strip().lower().encode() in MISSING_WORDS:
             return _parse(name, piece, before, layout, True)
-        raise _refusal(name, str(error), piece, before, layout) from None
+        raise _failure(name, str(error), piece, before, layout) from None
     if len(numbers) and numbers.shape[1] != len(layout.numbers):
         number, _ = next(_significant_lines(piece, 0))
         raise _unequal_line(name, before + number + 1, numbers.shape[1], len(layout.numbers))
@@ -246,7 +246,7 @@ def _spell_missing(piece: bytes, delimiter: bytes | None) -> bytes:
     return outer.sub(b"nan", inner.sub(b"nan", piece))
 
 
-def _refusal(name: str, problem: str, piece: bytes, before: int, layout: Layout) -> InvalidInput:
+def _failure(name: str, problem: str, piece: bytes, before: int, layout: Layout) -> InvalidInput:
     """numpy's complaint with the line as an editor counts it, and the column among all cells."""
     if found := BAD_CELL.search(problem):
         place = layout.numbers[min(int(found[3]), len(layout.numbers)) - 1] + 1

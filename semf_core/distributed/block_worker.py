@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.distributed.columns import Candidates, Cut, Measured, Scaled, cut_blocks, largest, scale_blocks
 from semf_core.distributed.connection import dask_module
 from semf_core.distributed.plans import ByColumns, ByRows, Plan
@@ -100,7 +100,7 @@ class Part:
         self._blocks.append(Held(source, first, keep, np.zeros(shape, self._dtype), np.empty(shape, self._dtype)))
 
     def scan(self) -> tuple[float, float]:
-        """‖M‖² and ‖min(M, 0)‖² of these rows; entries that are not finite are refused."""
+        """‖M‖² and ‖min(M, 0)‖² of these rows; entries that are not finite are rejected."""
         total = negative = 0.0
         for held in self._blocks:
             for rows, block in held.matrix().blocks():

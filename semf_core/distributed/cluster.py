@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.distributed.block_worker import Part
 from semf_core.distributed.connection import dask_module
 from semf_core.distributed.plans import Plan

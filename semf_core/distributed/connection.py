@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import Any
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 CONNECT_SECONDS = 20
 VARIABLE = "SEMF_DASK"

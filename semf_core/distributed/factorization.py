@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.distributed.block_worker import taken
 from semf_core.distributed.cluster import Cluster, Traffic
 from semf_core.distributed.connection import VARIABLE, cluster_address, connect, dask_module
@@ -104,7 +104,7 @@ def factorize_blocks(
     ((40, 3), True)
     """
     data = {name: options.pop(name) for name in DATA_OPTIONS if name in options}
-    _refuse(data, options)
+    _check_options(data, options)
     if solver not in BLOCK_SOLVERS:
         raise InvalidInput(
             "solver", f"{solver} does not work on blocks of rows", f"known are {', '.join(BLOCK_SOLVERS)}", whole=True
@@ -131,7 +131,7 @@ def factorize_blocks(
         return _result(run, traffic, _Keeper(client, team, place))
 
 
-def _refuse(data: dict[str, Any], options: dict[str, Any]) -> None:
+def _check_options(data: dict[str, Any], options: dict[str, Any]) -> None:
     for name in ("mask", "labels"):
         if data.get(name) is not None:
             raise InvalidInput(name, "is not possible on blocks of rows", "use factorize")

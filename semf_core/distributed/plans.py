@@ -1,7 +1,7 @@
 """Which sets can be enforced on X when its rows are on different workers, and how.
 
 Either every row is projected by itself, or all that the rows of a column have to agree on is one threshold
-(its k-th largest entry) and one length. Everything else is refused before the first iteration.
+(its k-th largest entry) and one length. Everything else is rejected before the first iteration.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.sets import (
     DisjointSupports,
     FixedColumns,

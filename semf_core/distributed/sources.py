@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.distributed.connection import dask_module
 
 Array = np.ndarray

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.downloads.kinds import Wanted, made
 from semf_core.runs.home import MB
@@ -53,7 +53,7 @@ class Downloads:
         return file
 
     def make(self, wanted: Wanted) -> BinaryIO:
-        """The file, made if it is not there; refused in words if that takes too much."""
+        """The file, made if it is not there; rejected in words if that takes too much."""
         known = self.kept(wanted)
         if known is not None:
             return known
@@ -62,7 +62,7 @@ class Downloads:
         try:
             outcome = self._pool.outcome(write_file, arguments, limits.download_mb, limits.download_seconds)
             if outcome.kind != "value":
-                raise _refusal(wanted.name, outcome.kind, outcome.value)
+                raise _failure(wanted.name, outcome.kind, outcome.value)
             file = open(part, "rb")  # noqa: SIM115 - the caller closes it
             os.replace(part, self._kept / wanted.mark)
         finally:
@@ -98,9 +98,9 @@ def write_file(home: str, order: dict[str, Any], path: str) -> int:
     return len(data)
 
 
-def _refusal(name: str, kind: str, value: Any) -> InvalidInput:
+def _failure(name: str, kind: str, value: Any) -> InvalidInput:
     limits = server_limits()
-    if kind == "refused":
+    if kind == "rejected":
         return InvalidInput.from_dict(value)
     if kind == "memory":
         return InvalidInput(name, f"needs more than the {limits.download_mb:g} MB of memory that making a file may take here")

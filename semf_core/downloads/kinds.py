@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import semf_core
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.comparison import Reader, figure_html, figure_image, table_csv
 from semf_core.exports import EXPORTS
 from semf_core.exports.curves import COMPARED

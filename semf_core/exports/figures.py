@@ -15,7 +15,7 @@ from matplotlib.colors import FuncNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.drawing.pictures import HALF, Picture, heat_map, palette
 from semf_core.exports.curves import COLOURS, SIGNS, SOFT, Panel, panels
 from semf_core.exports.story import Story

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Dataset
 from semf_core.datasets.axes import component_names
 from semf_core.drawing import pictures

@@ -117,7 +117,7 @@ def _with_names(M: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def split_options(solver: str | Solver | type[Solver], options: dict[str, Any]) -> tuple[Solver, Limits]:
-    """The solver and the limits that named options describe; unknown names are refused."""
+    """The solver and the limits that named options describe; unknown names are rejected."""
     cls = type(solver) if isinstance(solver, Solver) else SOLVERS.get(solver) if isinstance(solver, str) else solver
     solver_names = {p.name for p in params_of(cls)}
     limit_names = {p.name for p in params_of(Limits)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.base import as_labels
 from semf_core.mathematics.matrix import DataMatrix, as_data_matrix
 from semf_core.sets import StructureSet, combine, members_of
@@ -47,7 +47,7 @@ def make_problem(
     rank = checked_rank(rank)
     x_set, y_set = combine(_as_sets("X", X)), combine(_as_sets("Y", Y))
     if solver is not None and not solver.takes_sets:
-        _refuse_sets(solver, x_set, y_set)
+        _check_sets(solver, x_set, y_set)
         x_set, y_set = (combine(sets) for sets in solver.structure((m, n), rank))
     _check_shape("X", x_set, (m, rank))
     _check_shape("Y", y_set, (rank, n))
@@ -107,7 +107,7 @@ def _checked_factor(name: str, factor: Any, shape: tuple[int, int]) -> Array | N
     return array
 
 
-def _refuse_sets(solver: Solver, *sets: StructureSet) -> None:
+def _check_sets(solver: Solver, *sets: StructureSet) -> None:
     for factor, given in zip("XY", sets, strict=True):
         if members_of(given):
             raise InvalidInput(

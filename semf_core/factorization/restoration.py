@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.solvers.omp import batch_omp
 
 Array = np.ndarray

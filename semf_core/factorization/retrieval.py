@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Dataset
 from semf_core.datasets.preparation import Log1p, TfIdf, steps_of
 from semf_core.model import ModelSpec

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 FOLDER = Path(__file__).parent
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.lessons.export import lesson_export
 from semf_core.lessons.format import read_lesson
 from semf_core.lessons.library import Library, check_folder, lessons

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.exports.curves import CURVES
 from semf_core.glossary import glossary
 from semf_core.lessons.figures import FIGURES, FIRST, LARGEST_ENTRY

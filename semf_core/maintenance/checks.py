@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.maintenance.entries import named
 from semf_core.runs.expiry import STALE_SECONDS, leftovers, strip_files
 from semf_core.runs.files import is_locked, read_json, reading, set_aside, write_json, write_whole

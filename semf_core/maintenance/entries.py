@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.expiry import delete_run, demo_runs, expire, last_used, leftovers, strip_files
 from semf_core.runs.files import FolderSizes, read_json, remove_folder
 from semf_core.runs.folder import RunFolder
@@ -125,7 +125,7 @@ def named(folder: Path) -> list[Path]:
 
 
 def delete(home: Path, wanted: str) -> list[Entry]:
-    """Delete everything with this id; refused where somebody works on it or needs it."""
+    """Delete everything with this id; rejected where somebody works on it or needs it."""
     found = [entry for entry in entries(home) if entry.id == wanted]
     if not found:
         raise InvalidInput("store", f"holds nothing with the id {wanted!r}", "`semf store list` shows what there is")

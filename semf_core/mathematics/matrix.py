@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.mathematics.blocks import row_blocks
 from semf_core.mathematics.compiled import loops
 
@@ -366,7 +366,7 @@ def as_data_matrix(M: Any, mask: Any = None, dtype: str | None = None) -> DataMa
 
 
 def _scan(dense: DenseMatrix) -> bool:
-    """Refuse infinite entries; say whether there are NaN ones."""
+    """Reject infinite entries; say whether there are NaN ones."""
     missing = False
     for _, block in dense.blocks():
         if not np.isfinite(block).all():

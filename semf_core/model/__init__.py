@@ -9,8 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from semf_core.common.errors import parsed_json
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput, parsed_json
 from semf_core.datasets import DATASETS, Dataset, DatasetSource
 from semf_core.factorization.api import SEED, checked_dtype
 from semf_core.factorization.problem import checked_rank, make_problem, scale_warning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.datasets import Dataset
 from semf_core.model import ModelSpec
@@ -40,7 +40,7 @@ def made_bytes(spec: ModelSpec) -> int:
 
 
 def check_made_memory(spec: ModelSpec) -> None:
-    """Refuse data that no run may make here, before anybody tries."""
+    """Reject data that no run may make here, before anybody tries."""
     need, limit = (ALWAYS + made_bytes(spec)) / MB, server_limits().run_mb
     if need > limit:
         told = f"needs about {need:,.0f} MB of memory while it is made, and a run may take {limit:,.0f} MB here"
@@ -48,7 +48,7 @@ def check_made_memory(spec: ModelSpec) -> None:
 
 
 def check_run_memory(spec: ModelSpec, dataset: Dataset) -> None:
-    """Refuse a model that needs more than one run may take."""
+    """Reject a model that needs more than one run may take."""
     need, limit = run_bytes(spec, dataset) / MB, server_limits().run_mb
     if need > limit:
         (m, n), p = dataset.shape, spec.rank

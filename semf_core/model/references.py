@@ -9,7 +9,7 @@ import re
 from functools import cache
 from importlib import resources
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.model import ModelSpec
 from semf_core.sets import members_of
 

@@ -55,7 +55,7 @@ def _numbers(root: str, owner: Any, where: str) -> Iterator[Number]:
 
 
 def with_value(spec: ModelSpec, path: str, value: float) -> ModelSpec:
-    """The model with this number at another value; refused in words where that cannot be."""
+    """The model with this number at another value; rejected in words where that cannot be."""
     root, *rest = path.split(".")
     if not rest:
         return replace(spec, **{root: int(value)})  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ ROUNDING = 1e4
 """A remainder below this many roundings of ‖M‖² cannot be told from zero."""
 
 
-def rank_floor(data: Any, rank: int) -> float | None:
+def rank_bound(data: Any, rank: int) -> float | None:
     """√(Σ_{i>p} σ_i²), the smallest ‖M − UV‖ over all U with p columns, for a dense, mapped or sparse M.
 
     It is ‖M‖² − Σ_{i≤p} σ_i² under the root; where that is lost in rounding the bound given is 0, which
@@ -76,16 +76,16 @@ def gram_of_rows(data: Any) -> Array:
     return out
 
 
-class Floors:
+class LowerBounds:
     """Bounds that are worked out in the background: asking never waits longer than the asker wants."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="floor")
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="lower_bound")
         self._found: Cache[Any, Future[float | None]] = Cache()
 
     def get(self, key: Any, load: Callable[[], Any], rank: int, wait: float = 0.0) -> float | None:
         """The bound under this key; None if it is not known (yet)."""
-        future = self._found.get(key, lambda: self._pool.submit(lambda: rank_floor(load(), rank)))
+        future = self._found.get(key, lambda: self._pool.submit(lambda: rank_bound(load(), rank)))
         try:
             return future.result(timeout=wait)
         except TimeoutError:

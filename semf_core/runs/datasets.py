@@ -97,7 +97,7 @@ class Datasets:
 
 
 def check_visitors_source(source: DatasetSource) -> None:
-    """Refuse what a visitor of a server may not ask for: its files, and data that would fill its memory."""
+    """Reject what a visitor of a server may not ask for: its files, and data that would fill its memory."""
     if isinstance(source, FileSource):
         raise InvalidInput("dataset", "files of the server are not read", "upload the file on the Data page instead", whole=True)
     source.check_entries(int(1e6 * number_from_env("SEMF_MAX_ENTRIES_MILLIONS", 20)))

@@ -37,7 +37,7 @@ class Edit:
         return {name: value for name, value in (("alpha", self.alpha), ("beta", self.beta)) if value is not None}
 
     def applied(self, spec: ModelSpec) -> ModelSpec:
-        """The model after the edit; an edit that changes nothing, or cannot work, is refused."""
+        """The model after the edit; an edit that changes nothing, or cannot work, is rejected."""
         changes: dict[str, Any] = {
             name: getattr(self, name) for name in ("x", "y", "solver", "limits") if getattr(self, name) is not None
         }

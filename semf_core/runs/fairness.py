@@ -93,7 +93,7 @@ def address_of(visitor: str) -> str:
 
 
 def check_places(visitor: str, taken: Iterable[str], most: float, most_of_address: float, what: str) -> None:
-    """Refuse a visitor one more run or study, if he or his address has as many as anybody may have."""
+    """Deny a visitor one more run or study, if he or his address has as many as anybody may have."""
     visitors, address = list(taken), address_of(visitor)
     if sum(v == visitor for v in visitors) >= most:
         told = f"{most:.0f} of yours are under way already"

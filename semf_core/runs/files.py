@@ -1,6 +1,6 @@
 """Small file-system habits: write whole or not at all, lock between processes, measure, remove.
 
-What is wrong with a stored file, or with the disk, becomes a refusal in words, so one damaged file harms only itself.
+What is wrong with a stored file, or with the disk, becomes an error in words, so one damaged file harms only itself.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def is_full(error: BaseException) -> bool:
 
 @contextmanager
 def needing_room() -> Iterator[None]:
-    """Around whatever writes for a visitor: a full disk becomes a refusal."""
+    """Around whatever writes for a visitor: a full disk becomes an error."""
     try:
         yield
     except OSError as error:

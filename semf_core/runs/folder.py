@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.model import ModelSpec
 from semf_core.runs.files import UNREADABLE, DamagedFile, read_json, reading, write_json
 from semf_core.runs.frames import FactorFrame, read_frame

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.runs.files import needing_room, whole_or_nothing
 from semf_core.runs.home import MB
@@ -58,7 +58,7 @@ class FolderCache:
         shutil.rmtree(self.root / name, ignore_errors=True)
 
     def _make_room(self) -> None:
-        """Remove what was not looked at for longest; refuse if all of it is being looked at."""
+        """Remove what was not looked at for longest; reject if all of it is being looked at."""
         limit, now = server_limits().opened_mb, time.time()
         sizes = {path: _size(path) for path in self.root.iterdir() if path.is_dir()}
         total = sum(size for size, _ in sizes.values())

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.solvers import Run
 
 Array = np.ndarray
@@ -55,7 +55,7 @@ def frame_bytes(shape: tuple[int, int], rank: int) -> int:
 
 
 def check_viewable(shape: tuple[int, int], rank: int) -> None:
-    """Refuse factors that are too large to be looked at."""
+    """Reject factors that are too large to be looked at."""
     size = frame_bytes(shape, rank)
     if size > VIEW_BYTES:
         sizes = f"the factors take {size >> 20:,} MB, more than the {VIEW_BYTES >> 20} MB that are drawn"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import flag_from_env, number_from_env, server_limits
 from semf_core.common.visitors import current_visitor
 from semf_core.runs.files import FolderSizes, locked, try_lock
@@ -38,7 +38,7 @@ class Quota:
         return self._sizes.total(self.home)
 
     def check(self, coming: int = 0, visitor: str | None = None) -> None:
-        """Refuse what would not fit, into the store or into the visitor's share; nothing is ever deleted to make room.
+        """Reject what would not fit, into the store or into the visitor's share; nothing is ever deleted to make room.
 
         Without `visitor` it is whoever asks now.
         """
@@ -54,7 +54,7 @@ class Quota:
         return self.used() - self._sizes.total(self._reserved) > server_limits().store_mb * MB
 
     def check_share(self, coming: int = 0, visitor: str | None = None) -> None:
-        """Refuse a visitor what would not fit into his share."""
+        """Deny a visitor what would not fit into his share."""
         share = server_limits().store_per_visitor_mb
         used = self.shares.used(current_visitor() if visitor is None else visitor) if share < math.inf else 0
         if used + coming > share * MB:
@@ -72,7 +72,7 @@ class Quota:
 
     @contextmanager
     def reserved(self, size: int, visitor: str | None = None) -> Iterator[None]:
-        """Room for what is written in the block, which counts for everybody from now on; refused if there is none."""
+        """Room for what is written in the block, which counts for everybody from now on; rejected if there is none."""
         self._reserved.mkdir(parents=True, exist_ok=True, mode=0o700)
         with locked(self.home / "quota.lock"):
             for path in self._reserved.iterdir():

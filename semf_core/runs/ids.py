@@ -7,7 +7,7 @@ import hmac
 import re
 import secrets
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 ID = re.compile(r"[A-Za-z0-9_-]{22}")
 VARIANT = re.compile(rf"({ID.pattern})\.(0|[1-9][0-9]?)")
@@ -25,7 +25,7 @@ def new_id() -> str:
 
 
 def checked_id(field: str, value: object) -> str:
-    """The id, or a refusal before anything in the file system is touched."""
+    """The id, or an error before anything in the file system is touched."""
     if not isinstance(value, str) or not ID.fullmatch(value):
         raise InvalidInput(field, "has an id that is not valid", "open it with the whole link you were given")
     return value

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from semf_core import sandbox
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.visitors import current_visitor
 from semf_core.datasets.axes import clean
 from semf_core.datasets.reading import Reading, shown
@@ -35,7 +35,7 @@ STALE_SECONDS = 86400.0
 
 
 class Arrivals:
-    """The door for files; `may_write` refuses where nothing may be changed."""
+    """The door for files; `may_write` rejects where nothing may be changed."""
 
     def __init__(self, home: Path, quota: Quota, may_write: Callable[[], None]) -> None:
         self.home, self.quota, self.may_write = home, quota, may_write

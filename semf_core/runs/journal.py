@@ -16,7 +16,7 @@ LOG = logging.getLogger(__name__)
 
 
 def note(home: Path, what: str, thing: str = "", who: str = "") -> None:
-    """Write down that the visitor who asks now, or `who`, has done this; a full disk is no reason to refuse it."""
+    """Write down that the visitor who asks now, or `who`, has done this; a full disk is no reason to reject it."""
     folder = home / "log"
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     line = f"{when} {who or current_visitor() or '-'} {what} {thing or '-'}\n"

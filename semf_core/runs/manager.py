@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.runs.files import DamagedFile
 from semf_core.runs.ids import new_id
-from semf_core.runs.monitor import Monitor
-from semf_core.runs.scheduler import Active, Board
+from semf_core.runs.scheduler import Active, Scheduler
 from semf_core.runs.store import Store
+from semf_core.runs.watchdog import Watchdog
 from semf_core.solvers import COLUMNS
 
 PATIENCE = 3.0
@@ -24,13 +24,13 @@ DEMO_SECONDS = 60.0
 """A demo that has shown no sign of life for this time goes on with another worker."""
 
 
-class Manager(Board):
-    """The board with its commands. Who may give a command is the service's business."""
+class Manager(Scheduler):
+    """The scheduler with its commands. Who may give a command is the service's business."""
 
     def __init__(self, store: Store, max_running: int, warm: bool = True) -> None:
         """`warm` starts a worker ahead of need, and watches over those at work."""
         super().__init__(store, max_running, warm)
-        self._monitor = Monitor(self) if warm else None
+        self._watchdog = Watchdog(self) if warm else None
 
     # -- commands ----------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ class Manager(Board):
 
     @contextmanager
     def room_for(self, visitor: str) -> Iterator[None]:
-        """One of the places that a visitor has, for a run that is made inside the block; refused if none is left."""
+        """One of the places that a visitor has, for a run that is made inside the block; rejected if none is left."""
         place = new_id()
         with self._lock:
             self.check_room(visitor)
@@ -163,9 +163,9 @@ class Manager(Board):
                 self._submit(active, {"edit": edit, "budget": 0}, errand=True)
             waiting = "the change follows after the iteration in progress"
             self._wait(lambda: active.answers > answers or self._is_at_rest(active), active, waiting)
-            refusal, active.refusal = active.refusal, None
-            if refusal is not None:
-                raise refusal
+            error, active.error = active.error, None
+            if error is not None:
+                raise error
             if active.answers == answers and self._is_at_rest(active):
                 raise InvalidInput("run", f"is {active.meta.state} now and was not changed", "try again")
 
@@ -181,8 +181,8 @@ class Manager(Board):
         with self._lock:
             self._closing = True
         self._worker_pool.close()
-        if self._monitor is not None:
-            self._monitor.close()
+        if self._watchdog is not None:
+            self._watchdog.close()
         for active in self._active.values():
             active.claim.close()
 
@@ -226,9 +226,9 @@ class Manager(Board):
         active.asked, active.reason = "pause", reason
         self._amend(active, budget=0)
 
-    # -- what the monitor does ---------------------------------------------------------------
+    # -- what the watchdog does ---------------------------------------------------------------
 
-    def look_at_workers(self, now: float, errand_seconds: float) -> None:
+    def check_workers(self, now: float, errand_seconds: float) -> None:
         """End those that do not answer, give a slot to what takes long, and pause those whose time is over.
 
         Then let the run that has had its slot for longest make way for others, if its turn is over and somebody waits.

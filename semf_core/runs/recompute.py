@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.threads import one_blas_thread
 from semf_core.datasets import Dataset
 from semf_core.model import ModelSpec

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.runs.fairness import FairQueue, check_places
 from semf_core.runs.folder import RunFolder
@@ -52,7 +52,7 @@ class Active:
     stopping: bool = False
     """The result is being made of a run at rest."""
     answers: int = 0
-    refusal: InvalidInput | None = None
+    error: InvalidInput | None = None
 
     def forget_requests(self) -> None:
         """They are answered, or will not be."""
@@ -65,7 +65,7 @@ class Active:
         return self.worker is not None and self.worker.is_silent()
 
 
-class Board:
+class Scheduler:
     """Slots, queue and reports."""
 
     def __init__(self, store: Store, max_running: int, warm: bool = True) -> None:
@@ -118,7 +118,7 @@ class Board:
             return self._worker_pool.count("busy") + self._worker_pool.count("demo"), len(self._queue) + len(self._demos)
 
     def check_room(self, visitor: str) -> None:
-        """Refuse one more run of a visitor who has as many queued, running or paused as anybody may have."""
+        """Reject one more run of a visitor who has as many queued, running or paused as anybody may have."""
         limits = server_limits()
         with self._lock:
             check_places(visitor, self._live.values(), limits.runs_per_visitor, limits.runs_per_address, "run")
@@ -294,10 +294,10 @@ class Board:
         active.answers += 1
         self._set(active, revision=report["revision"], message="")
 
-    def _refused(self, active: Active, worker: WorkerProcess, report: Report) -> None:
+    def _rejected(self, active: Active, worker: WorkerProcess, report: Report) -> None:
         active.answers += 1
-        active.refusal = InvalidInput.from_dict(report["refusal"])
-        active.meta = replace(active.meta, message=str(active.refusal))
+        active.error = InvalidInput.from_dict(report["error"])
+        active.meta = replace(active.meta, message=str(active.error))
 
     def _late(self, active: Active, worker: WorkerProcess, report: Report) -> None:
         """The run ended before the order arrived; whoever waits sees that it is at rest."""
@@ -326,13 +326,13 @@ class Board:
             self._changed.notify_all()
 
 
-_REPORTS: dict[str, Callable[[Board, Active, WorkerProcess, Report], None]] = {
-    "running": Board._running,
-    "paused": Board._paused,
-    "done": Board._done,
-    "failed": Board._failed,
-    "edited": Board._edited,
-    "refused": Board._refused,
-    "late": Board._late,
-    "dropped": Board._dropped,
+_REPORTS: dict[str, Callable[[Scheduler, Active, WorkerProcess, Report], None]] = {
+    "running": Scheduler._running,
+    "paused": Scheduler._paused,
+    "done": Scheduler._done,
+    "failed": Scheduler._failed,
+    "edited": Scheduler._edited,
+    "rejected": Scheduler._rejected,
+    "late": Scheduler._late,
+    "dropped": Scheduler._dropped,
 }

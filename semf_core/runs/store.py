@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.model import ModelSpec
 from semf_core.runs.files import (
     DamagedFile,
@@ -112,7 +112,7 @@ class Store:
         return run_id, key, folder
 
     def folder(self, run_id: object) -> RunFolder:
-        """The folder of a run, or a refusal."""
+        """The folder of a run, or an error."""
         folder = RunFolder(self.home / "runs" / checked_id("run", run_id))
         if not folder.meta.exists():
             raise unknown_run()
@@ -140,7 +140,7 @@ class Store:
         return replace(meta, state="interrupted", message=f"the server ended while it was {meta.state}; {folder.what_is_left()}")
 
     def claim(self, folder: RunFolder) -> BinaryIO:
-        """Make this server the one that works on a run, as long as the file stays open; refused if another one does."""
+        """Make this server the one that works on a run, as long as the file stays open; rejected if another one does."""
         mine = try_lock(folder.claim)
         if mine is None:
             raise InvalidInput("run", "another server works on it", "use that one to control it", whole=True)

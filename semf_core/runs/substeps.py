@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.recompute import made_again, replayed_before

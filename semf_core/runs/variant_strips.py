@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.files import locked, read_json, reading, write_json
 from semf_core.runs.ids import checked_id, key_hash, key_matches, new_id
 

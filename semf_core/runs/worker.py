@@ -4,7 +4,7 @@ An order is {"order": "work", "run", "folder", "revision", "fresh", …} for a w
 "run", …} for one that iterates. Both may hold "edit", then one of "stop", "drop" (amend only) and "budget"
 (0 to pause, null to go on to the end, else a number of iterations). The reports are "ready", "running",
 "paused", "done", "failed", "dropped", "late" (the run was over before it could be amended), and "edited" or
-"refused" for an edit. At the end of its input (the server is gone) a worker writes a checkpoint and ends.
+"rejected" for an edit. At the end of its input (the server is gone) a worker writes a checkpoint and ends.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.runs.channel import Channel, Order, ServerGone
 from semf_core.runs.files import is_full
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.session import Session
-from semf_core.sandbox.rlimits import limit_memory, stand_back
+from semf_core.sandbox.rlimits import limit_memory, lower_priority
 
 NICENESS = 5
 
@@ -96,8 +96,8 @@ class Worker:
     def _edit(self, session: Session, edit: dict[str, Any]) -> None:
         try:
             session.edit(edit["revision"], edit["numbers"], edit["text"])
-        except InvalidInput as refusal:
-            self.channel.report("refused", run=self.run_id, refusal=refusal.to_dict())
+        except InvalidInput as error:
+            self.channel.report("rejected", run=self.run_id, error=error.to_dict())
         else:
             self.channel.report("edited", run=self.run_id, revision=session.revision)
 
@@ -149,7 +149,7 @@ def main() -> int:
     channel = Channel.standard()
     worker = Worker(channel)
     limit_memory(server_limits().run_mb)
-    stand_back(NICENESS)
+    lower_priority(NICENESS)
     with threadpool_limits(1, user_api="blas"):
         try:
             worker.serve()

@@ -1,7 +1,7 @@
 """The child: one order a line on standard input, and for each a fork that carries it out under the limits.
 
 An order is {"function": "module:name", "arguments": {…}, "megabytes", "seconds", "niceness"}. The fork reports "value",
-"refused" (with what makes the InvalidInput), "failed" (with the traceback) or "memory"; after it, or instead of it if the
+"rejected" (with what makes the InvalidInput), "failed" (with the traceback) or "memory"; after it, or instead of it if the
 fork died, the child reports "ended" with "code", "peak_mb" and "seconds". A fork per order keeps this process clean:
 what a file did to one reader, the next does not see. At the end of its input the child ends.
 """
@@ -23,7 +23,7 @@ from typing import Any
 from semf_core.common.errors import InvalidInput
 from semf_core.runs.channel import Channel, Order, ServerGone
 from semf_core.sandbox import pool
-from semf_core.sandbox.rlimits import limit_cpu, limit_memory, stand_back
+from semf_core.sandbox.rlimits import limit_cpu, limit_memory, lower_priority
 
 AHEAD = ("semf_core.runs.sandboxed", "semf_core.snapshots.sandboxed", "semf_core.studies.service")
 """Imported before the first order comes, unless the command line names others: where the functions stand that are asked for."""
@@ -34,13 +34,13 @@ def carry_out(order: Order) -> tuple[str, Any]:
     module, _, name = order["function"].partition(":")
     try:
         function = getattr(import_module(module), name)
-        stand_back(order["niceness"])
+        lower_priority(order["niceness"])
         limit_memory(order["megabytes"])
         limit_cpu(order["seconds"])
         pool.INSIDE.append(True)
         return "value", function(**order["arguments"])
     except InvalidInput as error:
-        return "refused", error.to_dict()
+        return "rejected", error.to_dict()
     except MemoryError:
         return "memory", None
     except Exception as error:  # a defect of the reader: the server writes it to its log

@@ -36,11 +36,11 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a call ended: `kind` is "value", "refused", "memory", "time", "crashed", "failed", or "busy" if it never began."""
+    """How a call ended: `kind` is "value", "rejected", "memory", "time", "crashed", "failed", or "busy" if it never began."""
 
     kind: str
     value: Any = None
-    """What the function returned; for "refused" what makes the InvalidInput, for "failed" the traceback."""
+    """What the function returned; for "rejected" what makes the InvalidInput, for "failed" the traceback."""
     seconds: float = 0.0
     peak_mb: float = 0.0
 
@@ -201,14 +201,14 @@ def start_ahead() -> None:
 
 
 def call(function: Callable[..., Any], subject: str, **arguments: Any) -> Any:
-    """The value of a function that runs in a child; a refusal of its own, or one about `subject` if it breaks a limit."""
+    """The value of a function that runs in a child; an error of its own, or one about `subject` if it breaks a limit."""
     if INSIDE:
         return function(**arguments)
     allowed = server_limits()
     outcome = _POOL.outcome(function, arguments, allowed.read_mb, allowed.read_seconds)
     if outcome.kind == "value":
         return outcome.value
-    if outcome.kind == "refused":
+    if outcome.kind == "rejected":
         raise InvalidInput.from_dict(outcome.value)
     if outcome.kind == "failed":
         LOG.error("%s failed on %s\n%s", function.__qualname__, subject, outcome.value)

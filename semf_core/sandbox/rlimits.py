@@ -43,7 +43,7 @@ def limit_cpu(seconds: float) -> None:
     _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 1)
 
 
-def stand_back(niceness: int) -> None:
+def lower_priority(niceness: int) -> None:
     """Let processes that somebody waits for go first, the server above all.
 
     Where Linux shares the processor between sessions before it looks at processes, a session of one's own stands back

@@ -1,7 +1,7 @@
 """The one door that pages and the command line use: start runs, look at them, control them, save and open them.
 
 Queries and forking need the id of a run or of a snapshot; whatever changes a run needs its control key as well.
-Nothing here lists runs of others. Every refusal is an InvalidInput with a sentence.
+Nothing here lists runs of others. Every error is an InvalidInput with a sentence.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class Service(Queries):
             return None
 
     def _check(self, spec: ModelSpec) -> None:
-        """Everything that can be refused is refused before a worker sees it."""
+        """Everything that can be rejected is rejected before a worker sees it."""
         self._check_source(spec.dataset)
         if not self._local_files:
             check_effort(spec.limits.max_iter, spec.limits.restarts, spec.limits.polish)

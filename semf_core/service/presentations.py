@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.lessons.format import NAME
 from semf_core.runs.files import locked, needing_room, read_json, reading, write_json
@@ -56,7 +56,7 @@ class Shown:
 
     @classmethod
     def read(cls, values: object) -> Shown:
-        """What a browser says is on show; refused where it is anything else."""
+        """What a browser says is on show; rejected where it is anything else."""
         known = [f.name for f in fields(cls)]
         if not isinstance(values, Mapping) or not set(values) <= set(known):
             raise InvalidInput("presentation", f"takes {', '.join(known)}, and nothing else")
@@ -160,7 +160,7 @@ class Presentations:
             raise InvalidInput("server", f"has {mine} presentations of yours, which is the most", "end one of them first")
 
     def get(self, presentation_id: object) -> Presentation:
-        """What is on show; refused where it has ended."""
+        """What is on show; rejected where it has ended."""
         path = self._path(presentation_id)
         try:
             if path.stat().st_mtime < oldest():

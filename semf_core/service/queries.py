@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semf_core import sandbox
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Dataset, DatasetSource, Patches
 from semf_core.drawing.overview import column_shape
 from semf_core.drawing.pictures import Shape
@@ -21,7 +21,7 @@ from semf_core.factorization.retrieval import Answer, retrieve
 from semf_core.factorization.scores import truth_scores
 from semf_core.mathematics import metrics
 from semf_core.model import ModelSpec
-from semf_core.runs.bounds import Floors
+from semf_core.runs.bounds import LowerBounds
 from semf_core.runs.caches import Cache
 from semf_core.runs.datasets import Datasets, Loaded, check_visitors_source
 from semf_core.runs.folder import RunFolder
@@ -58,13 +58,13 @@ class Queries:
         self._specs: Cache[tuple[str, int, int], ModelSpec] = Cache()
         self._scores: Cache[tuple[str, int, int, str], dict[str, Any]] = Cache()
         self._finals: Cache[str, FactorFrame] = Cache()
-        self._floors = Floors()
+        self._lower_bounds = LowerBounds()
         self._recomputed = Recomputed()
         self._substeps: Cache[tuple[Any, ...], list[Substep]] = Cache()
 
     def close(self) -> None:
         """End the workers; what runs is checkpointed and can be resumed by the next service."""
-        self._floors.close()
+        self._lower_bounds.close()
         self._recomputed.close()
         self._manager.close()
         self._store.close()
@@ -180,7 +180,7 @@ class Queries:
             return None
 
     def dataset(self, run_id: str) -> Dataset:
-        """The data of a run or a snapshot; refused where a snapshot does not hold it and it cannot be had here."""
+        """The data of a run or a snapshot; rejected where a snapshot does not hold it and it cannot be had here."""
         folder, meta = self._find(run_id)
         spec = self._spec(run_id, folder, meta)
         if not self._is_snapshot(run_id):
@@ -256,13 +256,13 @@ class Queries:
         parts = self.dataset(run_id).parts
         return None if parts is None else metrics.match_parts(frame.U, parts)
 
-    def floor(self, run_id: str, wait: float = 0.0) -> float | None:
+    def lower_bound(self, run_id: str, wait: float = 0.0) -> float | None:
         """The smallest ‖M−UV‖ that its rank allows (Eckart–Young); None if unknown, or not known after `wait` seconds."""
         folder, meta = self._find(run_id)
         spec = self._spec(run_id, folder, meta)
         data = run_id if self._is_snapshot(run_id) else spec.dataset
         try:
-            return self._floors.get((data, spec.rank), lambda: self.dataset(run_id).data, spec.rank, wait)
+            return self._lower_bounds.get((data, spec.rank), lambda: self.dataset(run_id).data, spec.rank, wait)
         except InvalidInput:  # the data of a snapshot is not here
             return None
 

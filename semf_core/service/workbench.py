@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.model import ModelSpec
 from semf_core.model.sweeps import Number, sweep
 from semf_core.model.variants import differences, name_by_difference, title_of, titled
@@ -41,7 +41,7 @@ def begin(service: Service, spec: ModelSpec, manner: Manner) -> tuple[Strip, str
 
 
 def change(service: Service, strip: Strip, key: str, spec: ModelSpec, manner: Manner) -> Strip:
-    """Run a changed model as the next variant; the one on show rests from now on. A refusal leaves everything as it was."""
+    """Run a changed model as the next variant; the one on show rests from now on. An error leaves everything as it was."""
     now = service.status(strip.current)
     before = now.spec
     what = [c.what for c in differences(before, spec)]
@@ -102,7 +102,7 @@ def rest(service: Service, run_id: str, key: str) -> bool:
 def try_several(service: Service, strip: Strip, key: str, spec: ModelSpec, number: Number, visitor: str = "") -> Strip:
     """Six values of one number, each a run of its own; what an earlier sweep has left behind is deleted.
 
-    Where one of them is refused there are none.
+    Where one of them is rejected there are none.
     """
     models = sweep(spec, number, service.dataset(strip.current))
     rest(service, strip.current, key)

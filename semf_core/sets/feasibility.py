@@ -1,6 +1,6 @@
 """Constraints that no matrix can satisfy together, found before the first iteration and said in a sentence.
 
-What only the zero vector satisfies is refused as well: it is never what was meant.
+What only the zero vector satisfies is rejected as well: it is never what was meant.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.sets.base import Array, Shape, StructureSet, VectorSet
 from semf_core.sets.counting import EqualNonzeros, GroupSparse, Sparse
 from semf_core.sets.coupled import DisjointSupports, OrthogonalTo, Orthonormal
@@ -23,7 +23,7 @@ KNOWN_TOLERANCE = 1e-8
 
 
 def check_pairs(sets: Sets) -> None:
-    """Refuse two constraints that contradict each other whatever the shape."""
+    """Reject two constraints that contradict each other whatever the shape."""
     for a, b in _ordered_pairs(sets):
         sentence = _contradiction(a, b)
         if sentence:
@@ -31,7 +31,7 @@ def check_pairs(sets: Sets) -> None:
 
 
 def check_together(sets: Sets, shape: Shape) -> None:
-    """Refuse constraints that contradict each other in a matrix of this shape."""
+    """Reject constraints that contradict each other in a matrix of this shape."""
     for a, b in _ordered_pairs(sets):
         if isinstance(a, VectorSet) and isinstance(b, VectorSet) and _same_vectors(a, b):
             sentence = _contradiction_at(a, b, b.vector_shape(shape)[0])

@@ -16,9 +16,9 @@ from semf_core.sets.base import Array, Scope, StructureSet, VectorSet
 from semf_core.sets.counting import EqualNonzeros, Sparse
 from semf_core.sets.coupled import DisjointSupports, OrthogonalTo
 from semf_core.sets.entrywise import Box, Nonnegative, Support
+from semf_core.sets.fixed_columns import fixed_columns_plan
 from semf_core.sets.hoyer_groups import share_ratios, share_ratios_on_sphere
 from semf_core.sets.iterate import MAX_ROUNDS, dykstra, successive
-from semf_core.sets.known import known_columns_plan
 from semf_core.sets.norms import L1Ball, NormBall, Simplex, UnitNorm
 from semf_core.sets.plans import Plan, Sets, axis_of, clips_in, holds_everywhere, is_entrywise, lets_zeros_be, without
 from semf_core.sets.rules import RULES
@@ -60,7 +60,7 @@ def _bounds(sets: Sets) -> Plan | None:
 
 
 def _known(sets: Sets) -> Plan | None:
-    return known_columns_plan(sets, make_plan)
+    return fixed_columns_plan(sets, make_plan)
 
 
 def _masked(sets: Sets) -> Plan | None:

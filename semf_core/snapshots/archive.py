@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.archives import open_archive, read_member
 from semf_core.datasets.reading import Limits, shown
 
@@ -52,7 +52,7 @@ def packed(members: Mapping[str, bytes]) -> bytes:
 
 
 def unpacked(name: str, file: IO[bytes], most_bytes: int, texts: Mapping[str, int] | None = None) -> Members:
-    """The members of a file, every one as the manifest says; or a refusal. `texts` are members with limits of their own."""
+    """The members of a file, every one as the manifest says; or an error. `texts` are members with limits of their own."""
     with open_archive(name, file, Limits(max_bytes=most_bytes, max_members=MOST_INSIDE)) as archive:
         infos = _by_name(name, archive)
         if MANIFEST not in infos or infos[MANIFEST].file_size > MANIFEST_BYTES:
@@ -81,7 +81,7 @@ def one_member(name: str, file: IO[bytes], member: str, most_bytes: int) -> byte
 
 
 def _by_name(name: str, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """Members by name; links, folders, paths that lead elsewhere and repeated names are refused."""
+    """Members by name; links, folders, paths that lead elsewhere and repeated names are rejected."""
     Limits(max_members=MOST_MEMBERS).check_members(name, len(archive.infolist()))
     infos: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
@@ -92,7 +92,7 @@ def _by_name(name: str, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
                 name, f"its member {shown(member)} is a link or a folder, which a snapshot has none of", whole=True
             )
         if "\\" in info.orig_filename or any(part in {"", ".", ".."} for part in member.split("/")):
-            raise InvalidInput(name, f"its member {shown(member)} leads out of the file; it is refused as a whole", whole=True)
+            raise InvalidInput(name, f"its member {shown(member)} leads out of the file; it is rejected as a whole", whole=True)
         if member in infos:
             raise InvalidInput(name, f"its member {shown(member)} is there twice", whole=True)
         infos[member] = info

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset
 from semf_core.runs.uploads import INFO, SPARSE, TRUTH
 
@@ -27,7 +27,7 @@ def bundled(dataset: Dataset) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def unbundled(arrays: Mapping[str, Array], info: object) -> Dataset:
-    """The dataset that a file holds; whatever is wrong with it is refused as for any upload."""
+    """The dataset that a file holds; whatever is wrong with it is rejected as for any upload."""
     if not isinstance(info, Mapping) or set(info) != set(INFO):
         raise InvalidInput("data", "is described incompletely", "save the run again with its data")
     if not all(isinstance(info[name], str) for name in ("title", "note")):

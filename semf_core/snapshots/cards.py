@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.ids import VARIANT, checked_id, key_matches
 from semf_core.runs.variant_strips import Strip, Variant
 from semf_core.snapshots.content import Content

@@ -1,7 +1,7 @@
 """From the members of a file to a content that can be trusted: every shape, range and name is checked.
 
 A file may come from anybody. Nothing in it is executed, and what it says about the model is read by the same
-registries as any JSON: an unknown set, or one that would need Python code, is refused.
+registries as any JSON: an unknown set, or one that would need Python code, is rejected.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Dataset
 from semf_core.datasets.arrays import decode_npy
 from semf_core.datasets.axes import LONGEST_NAME
@@ -43,12 +43,12 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def checked_content(name: str, members: Members) -> Content:
-    """What the file holds; anything that is not as it should be is refused in words."""
+    """What the file holds; anything that is not as it should be is rejected in words."""
     texts, arrays = _sorted_out(name, members)
     try:
         return _content(texts, arrays, members.get(parts.THUMBNAIL))
-    except InvalidInput as refusal:
-        raise InvalidInput(name, f"cannot be opened: {refusal}") from None
+    except InvalidInput as error:
+        raise InvalidInput(name, f"cannot be opened: {error}") from None
     except MemoryError:
         raise
     except Exception as error:  # the last net for foreign data: whatever it trips over, the file is at fault

@@ -81,7 +81,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def checked_target(options: argparse.Namespace) -> tuple[Path, Label]:
-    """Where to save and what to write on it, refused before the run begins if it cannot be meant."""
+    """Where to save and what to write on it, rejected before the run begins if it cannot be meant."""
     label = Label(**{p.name: getattr(options, p.name) for p in params_of(Label)})
     path = Path(options.save)
     if path.suffix != SUFFIX:
@@ -127,8 +127,8 @@ def _variants_again(content: Content, given: str | None) -> dict[str, Reproducti
         name = f"{k + 1}: {variants.names[k]}" if variants is not None else ""
         try:
             found[name] = _again(one, given if same_data else None)
-        except InvalidInput as refusal:
-            found[name] = f"Not run again: {refusal}"
+        except InvalidInput as error:
+            found[name] = f"Not run again: {error}"
     return found
 
 

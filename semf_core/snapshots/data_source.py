@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, DatasetSource, FileSource
 from semf_core.model import ModelSpec
 from semf_core.runs.datasets import Loaded
@@ -21,7 +21,7 @@ def has_recipe(spec: ModelSpec) -> bool:
 
 
 def snapshot_dataset(card: Card, spec: ModelSpec, folder: RunFolder, load: Callable[[DatasetSource], Loaded]) -> Dataset:
-    """The data that the run was made from, and no other; `load` refuses recipes that this server does not follow."""
+    """The data that the run was made from, and no other; `load` rejects recipes that this server does not follow."""
     if card.holds_data:
         return read_dataset(data_folder(folder), LOOKED_AT_BYTES)
     if card.upload:

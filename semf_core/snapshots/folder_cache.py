@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.folder_cache import FolderCache
 from semf_core.snapshots.cards import Card
@@ -21,20 +21,20 @@ class Opened:
 
     def __init__(self, folders: FolderCache) -> None:
         self._folders = folders
-        self._refused: dict[str, tuple[float, InvalidInput]] = {}
+        self._rejected: dict[str, tuple[float, InvalidInput]] = {}
 
     def folder(self, snapshot_id: str, fill: Callable[[Path], object]) -> RunFolder:
         """The folder of a snapshot; `fill` makes it if it is not there."""
 
         def remembered(folder: Path) -> None:
             now = time.monotonic()
-            self._refused = {k: v for k, v in self._refused.items() if now - v[0] < REFUSED_SECONDS}
-            if snapshot_id in self._refused:
-                raise self._refused[snapshot_id][1]
+            self._rejected = {k: v for k, v in self._rejected.items() if now - v[0] < REFUSED_SECONDS}
+            if snapshot_id in self._rejected:
+                raise self._rejected[snapshot_id][1]
             try:
                 fill(folder)
             except InvalidInput as error:
-                self._refused[snapshot_id] = (now, error)
+                self._rejected[snapshot_id] = (now, error)
                 raise
 
         return RunFolder(self._folders.get(snapshot_id, remembered))
@@ -46,5 +46,5 @@ class Opened:
             describe(folder, card.label, card.created, card.image_shape)
 
     def remove(self, snapshot_id: str) -> None:
-        self._refused.pop(snapshot_id, None)
+        self._rejected.pop(snapshot_id, None)
         self._folders.remove(snapshot_id)

@@ -6,7 +6,7 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.home import MB, number_from_env
 from semf_core.snapshots import content as parts
 from semf_core.snapshots.archive import VARIANTS, packed, unpacked

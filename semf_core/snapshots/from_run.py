@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset
 from semf_core.exports import thumbnail
 from semf_core.factorization.ending import Ending
@@ -35,7 +35,7 @@ class Story:
 
 
 def from_run(folder: RunFolder, dataset: Dataset, label: Label, story: Story, include_data: bool = False) -> Content:
-    """Everything that a run at rest has recorded; refused if it goes on meanwhile."""
+    """Everything that a run at rest has recorded; rejected if it goes on meanwhile."""
     moved = InvalidInput("run", "went on while it was saved", "pause it and save it again")
     try:
         content = _gathered(folder, dataset, label, story, include_data)

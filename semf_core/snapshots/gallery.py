@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.passwords import Guesses, word_from_env
 from semf_core.common.server_limits import server_limits
 from semf_core.common.visitors import current_visitor
@@ -29,7 +29,7 @@ class GalleryPage:
 
 
 class Gallery:
-    """The store behind a door; `may_write` refuses where nothing may be changed."""
+    """The store behind a door; `may_write` rejects where nothing may be changed."""
 
     def __init__(self, store: SnapshotStore, may_write: Callable[[], None]) -> None:
         self._store, self._may_write = store, may_write

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import MAX_FRAMES, FactorFrame, frame_bytes, read_frame, write_compact
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.threads import blas_threads
 from semf_core.datasets import Dataset
 from semf_core.runs.edits import keeps_problem

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.visitors import current_visitor
 from semf_core.runs.files import DamagedFile, locked, read_json, reading, sync_file, sync_folder, write_json
 from semf_core.runs.folder import RunFolder
@@ -163,7 +163,7 @@ class SnapshotStore:
         return [card.variant_id(k) for k in range(len(card.variants))]
 
     def card(self, snapshot_id: object) -> Card:
-        """What is known of a snapshot, or of one of its variants, without opening it; or a refusal."""
+        """What is known of a snapshot, or of one of its variants, without opening it; or an error."""
         whole, variant = parted_id("snapshot", snapshot_id)
         if not self._path(whole).exists():
             raise unknown_snapshot()

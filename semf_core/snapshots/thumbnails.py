@@ -6,7 +6,7 @@ import io
 
 from PIL import Image
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 LARGEST = 1600
 MOST_BYTES = 1 << 20
@@ -22,6 +22,6 @@ def checked_thumbnail(data: bytes) -> bytes:
             image.verify()
         if max(size) > LARGEST:
             raise ValueError("too large")
-    except Exception:  # any failure of the decoder on foreign bytes is the same refusal
+    except Exception:  # any failure of the decoder on foreign bytes is the same error
         raise InvalidInput("thumbnail", "is not a small PNG picture", "save the run again") from None
     return data

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.variant_strips import LONGEST_NAME
 from semf_core.snapshots.archive import VARIANTS, Members, read_json_member, unpacked
 from semf_core.snapshots.checking import checked_content

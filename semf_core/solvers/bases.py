@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from semf_core.common.errors import InvalidInput
 from semf_core.common.extras import optional
-from semf_core.common.parameters import InvalidInput
 
 Array = np.ndarray
 WAVELET = "db2"

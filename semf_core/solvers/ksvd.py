@@ -37,7 +37,7 @@ ALIKE = 0.99
 
 
 def nonzeros_for(k: int | None, rank: int) -> int:
-    """The number of nonzeros in a code over `rank` atoms; more than there are atoms is refused."""
+    """The number of nonzeros in a code over `rank` atoms; more than there are atoms is rejected."""
     if k is None:
         return min(USUAL_NONZEROS, rank)
     if k > rank:

@@ -102,7 +102,7 @@ class CoordinateNMF(PlainNMF):
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank
         Xt, Y = state.W[:p], state.Z[:p]
-        if not (Xt.any() and Y.any()):  # scikit-learn refuses a zero factor; where one has become zero, nothing moves any more
+        if not (Xt.any() and Y.any()):  # scikit-learn rejects a zero factor; where one has become zero, nothing moves any more
             return Factors(Xt, Y)
         assert isinstance(M, DenseMatrix | SparseMatrix)
         array = M.array if M.array.dtype == M.dtype else M.array.astype(M.dtype)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.solvers.base import Array, Case, Frame, Problem, Solver, State, pack_state, unpack_state
 from semf_core.solvers.history import COLUMNS, History
 from semf_core.solvers.limits import Limits, Rules

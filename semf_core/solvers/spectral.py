@@ -52,7 +52,7 @@ def signed(U: Array, V: Array) -> tuple[Array, Array]:
 
 
 def components_exist(shape: tuple[int, int], rank: int) -> None:
-    """Refuse a rank above the number of singular values."""
+    """Reject a rank above the number of singular values."""
     most = min(shape)
     if rank > most:
         raise InvalidInput("rank", f"is {rank}, but a {shape[0]}×{shape[1]} matrix has only {most} components", "lower it")

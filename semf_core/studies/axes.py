@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.model import FIELDS, preset
 from semf_core.solvers import DEFAULT, SOLVERS
 from semf_core.studies.trials import EXTRAS

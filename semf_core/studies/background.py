@@ -15,12 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.files import DamagedFile, DiskFull, needing_room, try_lock
 from semf_core.runs.home import default_home
 from semf_core.runs.pool import start_process
 from semf_core.runs.worker import error_message
-from semf_core.sandbox.rlimits import stand_back
+from semf_core.sandbox.rlimits import lower_priority
 from semf_core.studies.execution import Executor, make_executor
 from semf_core.studies.queue import StudyQueue
 from semf_core.studies.runner import Loop
@@ -65,7 +65,7 @@ def main(inherited: int) -> int:
     """Serve until nothing is left. Somebody may put a study into the queue while this process is about to leave, and
     starts no other because of it: so it looks once more after it has given up the lock."""
     home = default_home()
-    stand_back(NICENESS)
+    lower_priority(NICENESS)
     lock: BinaryIO | None = os.fdopen(inherited, "ab")
     queue = StudyQueue(home / "studies")
     stuck: set[str] = set()

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.home import default_home
 from semf_core.runs.ids import ID
 from semf_core.studies.store import StudyStore

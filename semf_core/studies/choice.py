@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.studies.tables import ResultTable
 
 Array = np.ndarray

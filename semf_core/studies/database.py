@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.files import DamagedFile, DiskFull
 
 WAIT_SECONDS = 30.0
@@ -19,7 +19,7 @@ PRIMARY = 0xFF
 
 @contextmanager
 def told(file: Path) -> Iterator[None]:
-    """Around the use of a database: a full disk, one that is in use for long and a damaged one are refusals."""
+    """Around the use of a database: a full disk, one that is in use for long and a damaged one are errors."""
     try:
         yield
     except sqlite3.DatabaseError as error:

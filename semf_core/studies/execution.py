@@ -9,7 +9,7 @@ from collections import Counter, deque
 from pathlib import Path
 from typing import Protocol
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import number_from_env, server_limits
 from semf_core.distributed.connection import cluster_address
 from semf_core.runs.home import default_home

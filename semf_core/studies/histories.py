@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.studies.axes import Axis
 from semf_core.studies.kept_arrays import POINTS
 from semf_core.studies.measures import Measure

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from semf_core import sandbox
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import check_effort, server_limits
 from semf_core.common.visitors import current_visitor
 from semf_core.datasets import Axes, Dataset, DatasetSource
@@ -81,7 +81,7 @@ class Studies:
     # -- starting and controlling ------------------------------------------------------------
 
     def prepare(self, study: Study) -> Study:
-        """The study as it would be started, on data of the right shape; refused if it must not run here."""
+        """The study as it would be started, on data of the right shape; rejected if it must not run here."""
         limits = server_limits()
         if study.count > limits.study_cells:
             raise InvalidInput(

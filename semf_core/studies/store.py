@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.files import DamagedFile, read_json, reading, set_aside, whole_or_nothing, write_json
 from semf_core.runs.home import default_home
 from semf_core.runs.ids import checked_id
@@ -65,7 +65,7 @@ class StudyStore:
 
     @classmethod
     def create(cls, study: Study, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None) -> StudyStore:
-        """This study with its words, made if it is not there yet and `check` refuses no cell.
+        """This study with its words, made if it is not there yet and `check` rejects no cell.
 
         Checking may take its time: nobody else waits for it.
         """

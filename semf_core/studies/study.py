@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.errors import parsed_json
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput, parsed_json
 from semf_core.datasets import DatasetSource
 from semf_core.studies.axes import Axis, axis_from_dict, changed, fitting, preset_form
 from semf_core.studies.kept_arrays import KEEPS

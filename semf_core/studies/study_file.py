@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets.archives import open_archive, read_member
 from semf_core.datasets.arrays import decode_npy
 from semf_core.datasets.reading import Limits
@@ -52,7 +52,7 @@ class SharedStudy:
     finished: tuple[Finished, ...]
 
     def stored(self, home: Path | None = None, check: Callable[[Cell], object] = lambda cell: None) -> StudyStore:
-        """In a folder of its own below `home`, which is there whole or not at all; `check` may refuse a cell."""
+        """In a folder of its own below `home`, which is there whole or not at all; `check` may reject a cell."""
         root = (home or default_home()) / "studies"
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not StudyStore(root / self.id).exists():
@@ -80,7 +80,7 @@ def export_study(store: StudyStore) -> bytes:
 
 
 def read_study(data: bytes, name: str = "study") -> SharedStudy:
-    """What a file of `export_study` holds; whatever is not as it should be is refused in words."""
+    """What a file of `export_study` holds; whatever is not as it should be is rejected in words."""
     Limits(max_bytes=most_file_bytes()).check_bytes(name, len(data))
     members = unpacked(name, io.BytesIO(data), most_content_bytes())
     if set(members) != {STUDY, CELLS, KEPT}:
@@ -146,7 +146,7 @@ def _number(value: object) -> bool:
 
 
 def _check_kept(name: str, content: str, study: Study, room: int) -> int:
-    """Refuse anything but the arrays that the study keeps; how many bytes they unpack to."""
+    """Reject anything but the arrays that the study keeps; how many bytes they unpack to."""
     try:
         file = io.BytesIO(base64.b64decode(content, validate=True))
     except (binascii.Error, ValueError):

@@ -137,7 +137,7 @@ class View(Parametrized):
         return self.title
 
     def check(self, axes: Sequence[Axis], measures: Sequence[Measure]) -> None:
-        """Refuse a view of what the study does not have."""
+        """Reject a view of what the study does not have."""
         self.check_axes(axes)
         keys = [m.key for m in measures]
         if self.measure not in keys:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Swimmer
 from semf_core.model import ModelSpec
 from semf_core.sets import Nonnegative

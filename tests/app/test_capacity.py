@@ -12,7 +12,7 @@ from pages.ui import capacity, uploading
 from pages.ui.capacity import Sessions
 from pages.ui.uploading import UploadRoom
 from pages.ui.visitors import HEADER
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 from .asgi import answer, ask, plain
 
@@ -43,15 +43,15 @@ def test_pages_of_one_visitor_and_of_all_are_counted_and_closed_ones_for_a_while
 
         first = [visit(who) for who in ("a", "a", "a", "b", "c")]
         await asyncio.sleep(0.01)
-        refused = [one.done() for one in first]
+        rejected = [one.done() for one in first]
         leave.set()
         await asyncio.gather(*first)
         at_once = await visit("a")
         await asyncio.sleep(0.1)
-        return refused, at_once, await visit("a")
+        return rejected, at_once, await visit("a")
 
-    refused, at_once, later = asyncio.run(main())
-    assert refused == [False, False, True, False, True]
+    rejected, at_once, later = asyncio.run(main())
+    assert rejected == [False, False, True, False, True]
     assert at_once[0]["type"] == "websocket.close" and later[0]["type"] == "websocket.accept"
 
 
@@ -78,7 +78,7 @@ def put(app, megabytes, who="a", session="session-1"):
     return ask(app, f"/_stcore/upload_file/{session}/x", headers, method="PUT")[0]
 
 
-def test_a_file_that_does_not_fit_is_refused_before_its_first_byte(held):
+def test_a_file_that_does_not_fit_is_rejected_before_its_first_byte(held):
     app = UploadRoom(plain())
     assert put(app, 4) == 200 and put(app, 6) == 503, "one visitor gets half"
     held["session-1"] = 4 * uploading.MB
@@ -108,7 +108,7 @@ def test_files_that_are_still_coming_count(held):
     assert sorted(asyncio.run(main())) == [200, 503, 503]
 
 
-def test_a_file_of_unknown_size_is_refused_and_other_requests_pass(held):
+def test_a_file_of_unknown_size_is_rejected_and_other_requests_pass(held):
     app = UploadRoom(plain())
     assert ask(app, PATH, {HEADER: "a", "transfer-encoding": "chunked"}, method="PUT")[0] == 411
     assert ask(app, PATH, {HEADER: "a", "content-length": "-1"}, method="PUT")[0] == 411
@@ -118,8 +118,8 @@ def test_a_file_of_unknown_size_is_refused_and_other_requests_pass(held):
 def test_pages_of_one_visitor_are_drawn_a_few_at_a_time_and_those_of_others_meanwhile(monkeypatch):
     monkeypatch.setenv("SEMF_MAX_PAGES_PER_VISITOR", "2")
     monkeypatch.setattr(capacity, "PATIENCE", 0.05)
-    refused = pytest.raises(InvalidInput, match="many pages of yours")
-    with capacity.drawing("a"), capacity.drawing("a"), capacity.drawing("b"), refused, capacity.drawing("a"):
+    rejected = pytest.raises(InvalidInput, match="many pages of yours")
+    with capacity.drawing("a"), capacity.drawing("a"), capacity.drawing("b"), rejected, capacity.drawing("a"):
         raise AssertionError("a third page was drawn")
     with pytest.raises(ZeroDivisionError), capacity.drawing("a"):
         raise ZeroDivisionError

@@ -112,10 +112,10 @@ def test_the_floor_is_drawn_only_where_all_have_one_rank(service):
     ids = [service.start(tiny(max_iter=5, rank=rank)).id for rank in (4, 4, 5)]
     for run_id in ids:
         wait_for_state(service, run_id, "finished")
-        wait_for(lambda run_id=run_id: service.floor(run_id) is not None)
+        wait_for(lambda run_id=run_id: service.lower_bound(run_id) is not None)
     for chosen, there in ((ids[:2], True), (ids, False)):
-        assert (compare_feed.answer(chosen, [], "light")["floor"] is not None) is there
-        assert (compare_feed.reader().shown(chosen, "iterations").floor is not None) is there
+        assert (compare_feed.answer(chosen, [], "light")["lower_bound"] is not None) is there
+        assert (compare_feed.reader().shown(chosen, "iterations").lower_bound is not None) is there
 
 
 def test_the_feed_sends_only_what_changed(service):

@@ -121,7 +121,7 @@ def test_other_data_gets_a_model_of_its_own(home):
     assert page.session_state[proposal.KEPT] == preset(preset_names()[0])
 
 
-def test_impossible_parameters_are_refused_and_the_data_stays():
+def test_impossible_parameters_are_rejected_and_the_data_stays():
     page = open_page("data")
     page.selectbox(key="data.set").set_value("sparse_codes").run()
     page.number_input(key="data.sparse_codes.nonzeros").set_value(1000).run()
@@ -134,7 +134,7 @@ def test_impossible_parameters_are_refused_and_the_data_stays():
     assert not errors(page)
 
 
-def test_data_that_would_fill_the_server_is_refused_before_it_is_made(monkeypatch):
+def test_data_that_would_fill_the_server_is_rejected_before_it_is_made(monkeypatch):
     monkeypatch.setenv("SEMF_MAX_ENTRIES_MILLIONS", "0.1")
     page = open_page("data")
     page.selectbox(key="data.set").set_value("sparse_codes").run()
@@ -234,7 +234,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_file_is_refused_in_a_sentence_and_the_data_stays(name, home):
+def test_a_bad_file_is_rejected_in_a_sentence_and_the_data_stays(name, home):
     page = upload((name, BAD[name]))
     (sentence,) = errors(page)
     assert name.split(".")[0] in sentence.lower()
@@ -244,16 +244,16 @@ def test_a_bad_file_is_refused_in_a_sentence_and_the_data_stays(name, home):
     assert home.gone == []
 
 
-def test_a_refused_file_does_not_join_the_next(home, monkeypatch):
+def test_a_rejected_file_does_not_join_the_next(home, monkeypatch):
     page = upload(("words.csv", BAD["words.csv"]))
-    (refused,) = page.session_state[data_choice.REFUSED]
-    old, new = SimpleNamespace(file_id=refused, name="words.csv"), SimpleNamespace(file_id="new", name="table.csv")
+    (rejected,) = page.session_state[data_choice.REJECTED]
+    old, new = SimpleNamespace(file_id=rejected, name="words.csv"), SimpleNamespace(file_id="new", name="table.csv")
     said: list = []
-    monkeypatch.setattr(data_choice.st, "session_state", {data_choice.REFUSED: frozenset({refused})})
+    monkeypatch.setattr(data_choice.st, "session_state", {data_choice.REJECTED: frozenset({rejected})})
     monkeypatch.setattr(data_choice.params, "note", said.append)
-    assert data_choice._without_refused([old, new]) == [new]
+    assert data_choice._without_rejected([old, new]) == [new]
     assert "words.csv" in said[0]
-    assert data_choice._without_refused([old]) == [old], "alone it is refused again, in words"
+    assert data_choice._without_rejected([old]) == [old], "alone it is rejected again, in words"
 
 
 def test_files_that_do_not_go_together_are_refused(home):
@@ -354,7 +354,7 @@ def test_letters_gaps_and_places_can_be_said_otherwise(home):
     assert not errors(page) and any("**72 × 4**" in m.value for m in page.markdown)
 
 
-def test_preparation_is_refused_in_words_taken_back_and_part_of_the_model(home):
+def test_preparation_is_rejected_in_words_taken_back_and_part_of_the_model(home):
     page = upload(("spectra.csv", SPECTRA))
     page.selectbox(key=preparation.ADD).set_value("crop-picture").run()
     assert any("neither the samples are pictures" in e for e in errors(page))

@@ -13,10 +13,10 @@ from starlette.requests import Request
 
 from pages.ui import control, feed, live, server
 from pages.ui.messages import state_words
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset
 from semf_core.model import preset
-from semf_core.runs.bounds import rank_floor
+from semf_core.runs.bounds import rank_bound
 from semf_core.runs.caches import cached_bytes
 from semf_core.runs.folder import RunFolder
 from semf_core.solvers import Limits
@@ -135,11 +135,11 @@ def test_pictures_are_drawn_again_only_when_files_change_and_the_worker_hears_of
 def test_the_best_that_the_rank_allows_is_sent_once(service):
     dataset = ENDLESS.dataset.load()
     handle = service.start(ENDLESS, paused=True)
-    bound = service.floor(handle.id, wait=30)
-    assert bound == pytest.approx(rank_floor(dataset.data, ENDLESS.rank))
+    bound = service.lower_bound(handle.id, wait=30)
+    assert bound == pytest.approx(rank_bound(dataset.data, ENDLESS.rank))
     reply = feed.answer(service, handle.id, feed.Ask())
-    assert reply["floor"] == {"value": bound, "rank": ENDLESS.rank}
-    assert "floor" not in feed.answer(service, handle.id, feed.Ask.from_query({"floor": "1"}))
+    assert reply["lower_bound"] == {"value": bound, "rank": ENDLESS.rank}
+    assert "lower_bound" not in feed.answer(service, handle.id, feed.Ask.from_query({"lower_bound": "1"}))
 
 
 class Recorded:
@@ -187,7 +187,7 @@ def test_data_beyond_what_a_picture_holds_are_answered_all_the_same(service, siz
     M = size * np.random.default_rng(0).random((8, 30))
     handle = service.start(dataclasses.replace(ENDLESS, rank=3, limits=Limits(max_iter=20)), dataset=Dataset(M))
     wait_for(service, handle.id, "finished")
-    service.floor(handle.id, wait=60)
+    service.lower_bound(handle.id, wait=60)
     reply = feed.answer(service, handle.id, feed.Ask())
     assert json.loads(json.dumps(server.finite(reply), allow_nan=False))["since"] > 0
 

@@ -91,8 +91,8 @@ def test_many_downloads_end_in_a_sentence_and_live_answers_go_on(server, snapsho
         live.append(get(server, f"/studio/live/{snapshot.id}"))
     found = Counter(status for status, _, _ in answers)
     assert set(found) == {200, 429} and found[200] >= 2
-    refused = next(answer for answer in answers if answer[0] == 429)
-    assert b"wait until" in refused[2] and refused[1]["retry-after"]
+    rejected = next(answer for answer in answers if answer[0] == 429)
+    assert b"wait until" in rejected[2] and rejected[1]["retry-after"]
     assert len(live) > 5 and {status for status, _, _ in live} == {200}
     assert json.loads(live[-1][2])["state"] == "finished"
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.ui import learn_page, session, sketch, tasks
 from pages.ui.places import PAGES
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.lessons import lessons, sketches
 from semf_core.lessons.library import FOLDER
 from semf_core.model import preset

@@ -128,7 +128,7 @@ def test_projections_one_after_the_other_are_chosen_and_taken_back():
         ("columns", "1+1", "twice"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words_and_the_spec_stays(field, typed, sentence):
+def test_what_cannot_be_is_rejected_in_words_and_the_spec_stays(field, typed, sentence):
     page = open_panel(small(x=(Sparse(k=2),)))
     before = spec_of(page)
     (key,) = block_keys(page, "X")

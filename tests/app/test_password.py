@@ -7,7 +7,7 @@ import pytest
 from pages.ui import password
 from pages.ui.password import COOKIE, MOST_WRONG, Password
 from semf_core.common import passwords
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 from .asgi import ask, plain
 
@@ -74,7 +74,7 @@ def test_wrong_ones_are_told_so_and_after_many_one_has_to_wait(gate, monkeypatch
     assert ask(gate, "/", FORM, method="POST", body="x" * 10_000)[0] == 413
 
 
-def test_one_that_can_be_guessed_is_refused_to_the_operator(gate, monkeypatch):
+def test_one_that_can_be_guessed_is_rejected_to_the_operator(gate, monkeypatch):
     monkeypatch.setenv("SEMF_PASSWORD", "short")
     with pytest.raises(InvalidInput, match="at least 8"):
         Password(plain())

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from pages.ui import protection
 from pages.ui.protection import Protection, failure
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 from .asgi import ask, plain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Patches, Swimmer
 from semf_core.model import ModelSpec
 from semf_core.solvers import Limits, SparseCoding, TruncatedSVD

@@ -354,7 +354,7 @@ def test_best_settings_open_on_the_workbench(service):
     assert spec_of(page) == service.studies.best([])[0].spec
 
 
-def test_a_study_as_json_is_started_or_refused_in_words(service):
+def test_a_study_as_json_is_started_or_rejected_in_words(service):
     page = open_page("studies")
     page.segmented_control(key="studies-part").set_value("A study of your model").run()
     page.text_area(key="study-json").set_value('{"base": {}}').run()

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.ui import memory, panel, session, strip_feed, sweep, workbench_state
 from pages.ui.places import PAGES
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, SparseCodes, Swimmer
 from semf_core.glossary import word
 from semf_core.model import ModelSpec, preset

@@ -96,7 +96,7 @@ BAD = {
 }
 
 
-def test_bad_files_are_refused_in_words(server, visit, tmp_path):
+def test_bad_files_are_rejected_in_words(server, visit, tmp_path):
     page = visit(f"{server.url}/data")
     page.get_by_text("Swimmer").first.wait_for()
     for name, (content, words) in BAD.items():
@@ -107,8 +107,8 @@ def test_bad_files_are_refused_in_words(server, visit, tmp_path):
         assert page.get_by_role("button", name="Use this data").count() == 0
     (tmp_path / "good.csv").write_text("1,2,3\n4,5,6\n")
     upload(page, tmp_path / "good.csv")
-    page.get_by_role("button", name="Use this data").wait_for()  # what was refused before is left out
-    page.get_by_text("Left out, because refused before").wait_for()
+    page.get_by_role("button", name="Use this data").wait_for()  # what was rejected before is left out
+    page.get_by_text("Left out, because rejected before").wait_for()
     assert page.get_by_role("alert").count() == 0
     assert page.get_by_text("Traceback").count() == 0
 

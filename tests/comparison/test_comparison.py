@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from semf_core import solvers
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.comparison import Curve, Montage, Reader, Score, Shown, align, comparison, comparison_names, table_csv
 from semf_core.comparison.figure import figure_html, figure_image
 from semf_core.comparison.scores import SCORES, measure
@@ -86,7 +86,7 @@ def test_the_table_as_csv_is_no_formula():
 
 def shown(title="<script>alert(1)</script> $x$"):
     curve = Curve(title, np.arange(1, 6), np.linspace(0.1, 1, 5), np.geomspace(1, 1e-3, 5))
-    return Shown([curve], [Montage(title, basis(np.eye(9)[:, :4], (3, 3)), (0, 1, 2, 3), (2,))], floor=(1e-3, 4))
+    return Shown([curve], [Montage(title, basis(np.eye(9)[:, :4], (3, 3)), (0, 1, 2, 3), (2,))], lower_bound=(1e-3, 4))
 
 
 def test_found_components_are_framed_and_what_has_no_place_on_the_axis_is_said():
@@ -144,7 +144,7 @@ def test_the_reader_reads_runs_of_all_kinds(tmp_path, no_reserve):
         curve = read.curve(long.id)
         assert len(curve.iterations) <= 400 and curve.iterations[-1] == 1000
         assert curve.error[-1] == pytest.approx(service.scalars(long.id)[-1][1] / read.norm(long.id))
-        wait_for(lambda: service.floor(long.id) is not None)
+        wait_for(lambda: service.lower_bound(long.id) is not None)
         row = read.score(long.id)
         assert row.error == service.result(long.id).relative_error and present(row.bound) >= present(row.snr) - 1e-6
         assert present(row.violation) < 1e-15 and row.iterations == 1000 and row.parts is not None

@@ -1,4 +1,4 @@
-"""Dataset: what it refuses, what it keeps, and its fingerprint."""
+"""Dataset: what it rejects, what it keeps, and its fingerprint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset
 from semf_core.mathematics import blocks
 
@@ -41,7 +41,7 @@ def test_data_is_not_copied_and_read_only():
         (sparse.csr_array(np.array([[1j, 0.0]])), "complex"),
     ],
 )
-def test_refused_data(data, word):
+def test_rejected_data(data, word):
     with pytest.raises(InvalidInput, match=word) as refusal:
         Dataset(data)
     assert refusal.value.field == "data"
@@ -61,14 +61,14 @@ def test_refused_data(data, word):
         ("labels", [object()] * 4),
     ],
 )
-def test_refused_companions(field, value):
+def test_rejected_companions(field, value):
     with pytest.raises(InvalidInput) as refusal:
         Dataset(np.ones((6, 4)), **{field: value})
     assert refusal.value.field == field
 
 
 @pytest.mark.parametrize("groups", [(), ((),), ((0, 1), (1,)), ((0, 2),), ((-1,),)])
-def test_refused_groups(groups):
+def test_rejected_groups(groups):
     with pytest.raises(InvalidInput, match="groups"):
         Dataset(np.ones((6, 4)), parts=np.ones((6, 2)), groups=groups)
 
@@ -92,14 +92,14 @@ def test_infinite_entry_is_found_in_a_later_block(monkeypatch):
         Dataset(M)
 
 
-def test_sparse_with_wrong_pointers_is_refused_not_crashed():
+def test_sparse_with_wrong_pointers_is_rejected_not_crashed():
     M = sparse.csc_array((5, 3))
     M.indptr[:] = 0, 7, 0, 0
     with pytest.raises(InvalidInput, match="decrease"):
         Dataset(M)
 
 
-def test_sparse_with_wrong_indices_is_refused_not_crashed():
+def test_sparse_with_wrong_indices_is_rejected_not_crashed():
     M = sparse.csc_array(np.eye(3))
     M.indices[1] = 1000
     with pytest.raises(InvalidInput, match="sparse"):

@@ -37,10 +37,10 @@ BUILT_IN = [cls for cls in DATASETS if cls.built_in]
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch):
-    def refuse(*args, **kwargs):
+    def reject(*args, **kwargs):
         raise AssertionError("a built-in dataset reached for the network")
 
-    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "socket", reject)
 
 
 @pytest.mark.parametrize("cls", BUILT_IN, ids=lambda c: c.name)
@@ -179,7 +179,7 @@ def test_patches_are_windows_of_the_picture():
         ({"name": "file"}, "path"),
     ],
 )
-def test_impossible_choices_are_refused_when_made(values, field):
+def test_impossible_choices_are_rejected_when_made(values, field):
     with pytest.raises(InvalidInput) as refusal:
         DATASETS.build(values)
     assert refusal.value.field == field
@@ -212,7 +212,7 @@ def test_titles_are_counts_of_terms_with_a_subject_each():
     assert Titles(least=1).load().shape[0] > 53 > Titles(least=3).load().shape[0]
 
 
-def test_olivetti_faces_are_fetched_or_refused_in_words(monkeypatch):
+def test_olivetti_faces_are_fetched_or_rejected_in_words(monkeypatch):
     bunch = SimpleNamespace(data=np.full((400, 4096), 0.5, np.float32), target=np.repeat(np.arange(40), 10))
     monkeypatch.setattr("sklearn.datasets.fetch_olivetti_faces", lambda: bunch)
     dataset = DATASETS.parse("olivetti").load()

@@ -1,4 +1,4 @@
-"""Small files of every further format, made on the spot: honest ones are read with their names, hostile ones refused."""
+"""Small files of every further format, made on the spot: honest ones are read with their names, hostile ones rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from PIL import Image
 from pyarrow import parquet as pq
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Limits, Reading, load_bytes, load_files, load_path
 from semf_core.datasets.loaders import find_files
 from tests.helpers import present
@@ -35,7 +35,7 @@ def saved(save, *things, **more) -> bytes:
     return stream.getvalue()
 
 
-def refused(word: str, name: str, content: bytes, reading: Reading | None = None) -> None:
+def rejected(word: str, name: str, content: bytes, reading: Reading | None = None) -> None:
     with pytest.raises(InvalidInput) as caught:
         load_bytes(name, content, reading or Reading(), SMALL)
     assert word in str(caught.value) and "\n" not in str(caught.value), str(caught.value)
@@ -101,14 +101,14 @@ class TestAnnData:
         assert rows.title == "wavelength" and rows.names is None and present(rows.values).tolist() == [400, 410.5, 433]
 
     def test_hostile(self):
-        refused("valid sparse", "a.h5ad", h5ad(indptr=np.array([0, 5])))
-        refused("valid sparse", "a.h5ad", h5ad(indices=np.full(S.nnz, 99)))
-        refused("whole numbers", "a.h5ad", h5ad(indices=np.full(S.nnz, 0.5)))
-        refused("no matrix", "a.h5ad", h5(lambda file: None))
-        refused("entries", "a.h5ad", h5(lambda file: file.create_dataset("X", (10**6, 10**6), "f8", chunks=(100, 100))))
-        refused("does not hold AnnData", "a.h5ad", b"1,2\n")
+        rejected("valid sparse", "a.h5ad", h5ad(indptr=np.array([0, 5])))
+        rejected("valid sparse", "a.h5ad", h5ad(indices=np.full(S.nnz, 99)))
+        rejected("whole numbers", "a.h5ad", h5ad(indices=np.full(S.nnz, 0.5)))
+        rejected("no matrix", "a.h5ad", h5(lambda file: None))
+        rejected("entries", "a.h5ad", h5(lambda file: file.create_dataset("X", (10**6, 10**6), "f8", chunks=(100, 100))))
+        rejected("does not hold AnnData", "a.h5ad", b"1,2\n")
         good = h5ad()
-        refused("HDF5", "a.h5ad", good[: len(good) // 2])
+        rejected("HDF5", "a.h5ad", good[: len(good) // 2])
 
     def test_damaged_in_any_place_is_read_or_refused(self):
         good = h5ad()
@@ -185,7 +185,7 @@ class TestStacks:
         loaded = load_bytes("a.tif", saved(tifffile.imwrite, pages, photometric="minisblack"))
         assert loaded.image_shape == (6, 5)
         np.testing.assert_array_equal(loaded.data, pages.reshape(3, 30).T)
-        refused("entries", "a.tif", saved(tifffile.imwrite, np.zeros((30, 80, 80), np.uint8), compression="zlib"))
+        rejected("entries", "a.tif", saved(tifffile.imwrite, np.zeros((30, 80, 80), np.uint8), compression="zlib"))
         bands = saved(tifffile.imwrite, RNG.random((6, 5, 9)).astype(np.float32), photometric="minisblack", planarconfig="contig")
         assert load_bytes("a.tif", bands).axes.map_shape == (6, 5)
 
@@ -220,13 +220,13 @@ class TestMatrixMarket:
 
     def test_hostile(self):
         head = b"%%MatrixMarket matrix coordinate real general\n"
-        refused("cut off", "a.mtx", head + b"5 5 99999999\n1 1 2\n")
-        refused("no matrix here", "a.mtx", head + b"99999999999 5 1\n1 1 2\n")
-        refused("damaged", "a.mtx", head + b"5 5 2\n1 1 2\n9 9 1\n")
-        refused("readable", "a.mtx", b"%%MatrixMarket nonsense\n")
-        refused("gzip", "a.mtx.gz", MTX)
-        refused("unpacks", "a.csv.gz", gzip.compress(b"0\n" * (4 << 20)))
-        refused("cut off", "a.mtx.gz", gzip.compress(MTX)[:-9])
+        rejected("cut off", "a.mtx", head + b"5 5 99999999\n1 1 2\n")
+        rejected("no matrix here", "a.mtx", head + b"99999999999 5 1\n1 1 2\n")
+        rejected("damaged", "a.mtx", head + b"5 5 2\n1 1 2\n9 9 1\n")
+        rejected("readable", "a.mtx", b"%%MatrixMarket nonsense\n")
+        rejected("gzip", "a.mtx.gz", MTX)
+        rejected("unpacks", "a.csv.gz", gzip.compress(b"0\n" * (4 << 20)))
+        rejected("cut off", "a.mtx.gz", gzip.compress(MTX)[:-9])
         with pytest.raises(InvalidInput, match="has 2 names"):
             load_files([("a.mtx", MTX), ("genes.tsv", b"a\nb\n")])
 
@@ -271,10 +271,10 @@ class TestParquet:
 
     def test_hostile(self):
         good = saved(lambda f: pq.write_table(self.TABLE, f))
-        refused("Parquet", "a.parquet", good[:-20] + b"PAR1")
-        refused("no column of numbers", "a.parquet", saved(lambda f: pq.write_table(self.TABLE.select(["gene"]), f)))
+        rejected("Parquet", "a.parquet", good[:-20] + b"PAR1")
+        rejected("no column of numbers", "a.parquet", saved(lambda f: pq.write_table(self.TABLE.select(["gene"]), f)))
         big = pa.table({f"c{k}": pa.array(np.zeros(20_000)) for k in range(6)})
-        refused("entries", "a.parquet", saved(lambda f: pq.write_table(big, f)))
+        rejected("entries", "a.parquet", saved(lambda f: pq.write_table(big, f)))
         for _ in range(40):
             content = bytearray(good)
             content[RNG.integers(4, len(content) - 4)] = RNG.integers(256)
@@ -298,9 +298,9 @@ class TestWav:
 
     def test_hostile(self):
         good = saved(scipy.io.wavfile.write, 8000, np.zeros(4000, np.int16))
-        refused("readable WAV", "a.wav", good[:30])
-        refused("shorter", "a.wav", saved(scipy.io.wavfile.write, 8000, np.zeros(4, np.int16)))
-        refused("entries", "a.wav", saved(scipy.io.wavfile.write, 8000, np.zeros(400_000, np.int16)))
+        rejected("readable WAV", "a.wav", good[:30])
+        rejected("shorter", "a.wav", saved(scipy.io.wavfile.write, 8000, np.zeros(4, np.int16)))
+        rejected("entries", "a.wav", saved(scipy.io.wavfile.write, 8000, np.zeros(400_000, np.int16)))
 
 
 @pytest.mark.parametrize(("name", "module"), [("a.h5ad", "h5py"), ("a.parquet", "pyarrow")])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Reading, load_bytes, load_path
 from semf_core.datasets.loaders import find_files
 

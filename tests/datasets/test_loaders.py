@@ -18,7 +18,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Limits, Reading, load_bytes, load_files, load_path
 from semf_core.datasets.loaders import KINDS
 
@@ -109,7 +109,7 @@ class TestTables:
 
     @settings(max_examples=150, deadline=None)
     @given(content=st.binary(max_size=60), ending=st.sampled_from([*KINDS, ".exe"]))
-    def test_anything_else_is_read_or_refused_in_words(self, content, ending):
+    def test_anything_else_is_read_or_rejected_in_words(self, content, ending):
         try:
             load_bytes(f"a{ending}", content)
         except InvalidInput as refusal:

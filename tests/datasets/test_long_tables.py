@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet as pq
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Limits, Reading, load_bytes, load_files, load_path
 from semf_core.datasets.loaders import find_files
 

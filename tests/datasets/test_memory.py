@@ -1,4 +1,4 @@
-"""Small files that stand for large matrices: refused by headers and counts, or read in little more than they hold."""
+"""Small files that stand for large matrices: rejected by headers and counts, or read in little more than they hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyarrow import parquet as pq
 from scipy import sparse
 from scipy.io import wavfile
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, Limits, Reading, images, load_bytes
 from semf_core.datasets.summary import facts, spectrum
 from semf_core.drawing.overview import overview
@@ -56,7 +56,7 @@ def peak_of(action) -> float:
         tracemalloc.stop()
 
 
-def refused(name: str, content: bytes) -> str:
+def rejected(name: str, content: bytes) -> str:
     with pytest.raises(InvalidInput) as caught:
         load_bytes(name, content, Reading(), UPLOAD)
     return str(caught.value)
@@ -67,13 +67,13 @@ def test_pictures_are_counted_before_any_is_decoded(monkeypatch):
     archive = zipped(*[(f"{k}.png", picture) for k in range(49)])
     assert len(archive) < 1 * MB
     monkeypatch.setattr(images, "_decoded", None)
-    assert "4,000,000 × 49 entries" in refused("a.zip", archive)
+    assert "4,000,000 × 49 entries" in rejected("a.zip", archive)
 
 
 def test_pictures_of_another_size_are_not_decoded(monkeypatch):
     seen: list = []
     monkeypatch.setattr(images, "_decoded", noted(seen, images._decoded))
-    assert "one size" in refused("a.zip", zipped(("a.png", png(4, 4)), ("b.png", png(2000, 3000))))
+    assert "one size" in rejected("a.zip", zipped(("a.png", png(4, 4)), ("b.png", png(2000, 3000))))
     assert len(seen) == 1
 
 
@@ -82,7 +82,7 @@ def test_narrow_numbers_count_as_what_they_become(dtype):
     """A byte a number in the file, eight in memory."""
     packed = npz(data=np.zeros((70_000, 1000), dtype))
     assert len(packed) < 1 * MB
-    assert "70,000 × 1,000 entries" in refused("a.npz", packed)
+    assert "70,000 × 1,000 entries" in rejected("a.npz", packed)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_narrow_numbers_count_as_what_they_become(dtype):
     ids=["one line of commas", "lines of commas", "one line of words", "one line of numbers", "one column"],
 )
 def test_cells_are_counted_before_they_are_made(text):
-    assert peak_of(lambda: refused("a.csv", text)) < 120 + len(text) / MB
+    assert peak_of(lambda: rejected("a.csv", text)) < 120 + len(text) / MB
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, FileSource, Reading, load_bytes
 from semf_core.datasets.axes import clean, clock_times, component_names, moment, moments, titled
 from semf_core.datasets.loaders import find_files

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Reading
 from semf_core.datasets.loaders import find_files
 
@@ -73,7 +73,7 @@ class TestGaps:
 
 class TestNumbersForPeople:
     @pytest.mark.parametrize("cell", ['"1,234"', "1'234.5", "1 234", "12%", "$5", "5 €"])
-    def test_they_are_refused_and_not_left_out(self, cell):
+    def test_they_are_rejected_and_not_left_out(self, cell):
         with pytest.raises(InvalidInput, match=r"line 2, column 3 holds .*; write numbers with a point"):
             found("name,a,b\n" + "".join(f"r{i},{i},{cell}\n" for i in range(5)))
         with pytest.raises(InvalidInput, match="line 2, column 2 holds"):

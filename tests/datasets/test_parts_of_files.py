@@ -14,7 +14,7 @@ from PIL import Image
 from scipy import sparse
 from scipy.io import savemat, wavfile
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Reading, load_bytes, load_files, load_path
 from semf_core.datasets.loaders import find_files
 from tests.helpers import present
@@ -55,7 +55,7 @@ class TestOneFileForEachSample:
         wide = [(f"{s}.csv", b"gene,x,y\n" + b"".join(b"G%d,1,2\n" % i for i in range(4))) for s in "ab"]
         assert load_files(wide).axes.columns.names == ("a: x", "a: y", "b: x", "b: y")
 
-    def test_other_axes_are_refused_together_and_a_choice_in_a_zip(self):
+    def test_other_axes_are_rejected_together_and_a_choice_in_a_zip(self):
         files = [SPECTRA[0], ("other.txt", spectrum(LEVELS[:, 1], SHIFTS + 1))]
         with pytest.raises(InvalidInput, match=r"probe 1.txt and other.txt differ in it|other.txt and probe 1.txt differ"):
             load_files(files)

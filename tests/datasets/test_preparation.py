@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from semf_core.command_line.cli import main
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import DATASETS, Axes, Axis, Dataset, FileSource, load_bytes
 from semf_core.datasets.preparation import STEPS, prepared, spelled
 from semf_core.runs import Upload
@@ -78,7 +78,7 @@ def test_numbers():
 
 
 @pytest.mark.parametrize("word", ["cut", "crop:first=x", "bin:size=1", "log1p:base=2", "crop:side=left"])
-def test_wrong_words_are_refused_when_they_are_said(word):
+def test_wrong_words_are_rejected_when_they_are_said(word):
     with pytest.raises(InvalidInput):
         FileSource(path="a.csv", prepare=word)
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.io import mmwrite, savemat
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axis, Reading
 from semf_core.datasets.loaders import ADVICE, KINDS, find_files
 
@@ -73,7 +73,7 @@ class TestSpectra:
         assert one.dataset.axes.columns.numbered and one.dataset.axes.rows.values is not None
 
     @pytest.mark.parametrize("text", ["#a,b", "!a\n!b\n", "#1.2\n", "#1.2\n3\t4", '"a,b\n', "a;b\n\n#;\n"])
-    def test_nothing_but_lines_above_a_table_is_refused_in_a_sentence(self, text):
+    def test_nothing_but_lines_above_a_table_is_rejected_in_a_sentence(self, text):
         with pytest.raises(InvalidInput, match=r"holds|supply"):
             found(text, "a.txt")
 

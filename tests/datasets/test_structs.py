@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Limits, Reading, load_bytes
 from semf_core.datasets.loaders import find_files
 from tests.datasets.test_hostile_files import element, mat5, mat_variable, packed

@@ -9,7 +9,7 @@ import distributed
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.distributed import WorkerLost, factorize_blocks
 from semf_core.distributed.cluster import Cluster, Share, shares_of
 from semf_core.distributed.sources import blocks_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.distributed import factorize_blocks
 from semf_core.distributed.connection import connect
 from semf_core.distributed.plans import ByColumns, ByRows, plan_for
@@ -22,7 +22,7 @@ POSSIBLE = {"nonnegative", "box", "support", "fixed_columns", "disjoint_supports
 
 
 @pytest.mark.parametrize("name", [c.name for c in SETS])
-def test_every_set_is_planned_exactly_or_refused_in_words(name):
+def test_every_set_is_planned_exactly_or_rejected_in_words(name):
     s = SETS.get(name)(**SETS.get(name).example)
     if name not in POSSIBLE:
         with pytest.raises(InvalidInput, match="cannot be enforced on blocks of rows; possible are"):
@@ -76,7 +76,7 @@ def test_rounds_of_projections_are_refused():
         (BLOCKS, {}, "client: is missing"),
     ],
 )
-def test_bad_input_is_refused_without_a_cluster(M, options, sentence, monkeypatch):
+def test_bad_input_is_rejected_without_a_cluster(M, options, sentence, monkeypatch):
     monkeypatch.delenv("SEMF_DASK", raising=False)
     with pytest.raises(InvalidInput, match=sentence):
         factorize_blocks(M, 2, **options)
@@ -99,7 +99,7 @@ def test_chunks_that_cannot_travel_are_refused():
 
 @pytest.mark.parametrize("address", ["nonsense", "nonsense://here:1", "tcp://127.0.0.1:1"])
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
-def test_an_address_where_nobody_answers_is_refused_and_nothing_stays_open(address):
+def test_an_address_where_nobody_answers_is_rejected_and_nothing_stays_open(address):
     with pytest.raises(InvalidInput, match="check the address"):
         connect(address, timeout=0.2)
     gc.collect()

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.downloads import Downloads, comparison_file, file_cache, run_file, study_file
 from semf_core.downloads.kinds import COMPARISON_KINDS, STUDY_KINDS, made
 from semf_core.exports import EXPORTS

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import load_bytes
 from semf_core.exports import EXPORTS, available, thumbnail
 from semf_core.model import ModelSpec

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semf_core.command_line.cli import main
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.glossary import glossary
 from semf_core.lessons import Sketch, lessons
 from semf_core.lessons.format import parse_lesson
@@ -118,9 +118,9 @@ def test_a_task_on_a_vector():
 @pytest.mark.parametrize(("good", "bad", "line", "words"), MISTAKES, ids=[m[1][:24] for m in MISTAKES])
 def test_a_mistake_is_named_by_file_and_line(good, bad, line, words):
     assert EXAMPLE.count(good) == 1 or good in ("## Parts that share no pixel",)
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as rejected:
         parse_lesson("first-steps.md", EXAMPLE.replace(good, bad, 1))
-    assert refused.value.field == f"first-steps.md:{line}" and words in refused.value.message
+    assert rejected.value.field == f"first-steps.md:{line}" and words in rejected.value.message
 
 
 def test_the_command_checks_a_folder(tmp_path, capsys):

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from semf_core.command_line.cli import main
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.downloads import lesson_file
 from semf_core.downloads.kinds import made
 from semf_core.lessons import Sketch, handout, sketches, slides

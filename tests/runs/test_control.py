@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.edits import Edit
 from semf_core.runs.folder import RunFolder
 from semf_core.service import Service
@@ -37,7 +37,7 @@ def paused(service):
 
 
 @pytest.mark.parametrize("run_id", ["A" * 22, *HOSTILE])
-def test_unknown_and_hostile_ids_are_refused_everywhere(service, run_id, tmp_path):
+def test_unknown_and_hostile_ids_are_rejected_everywhere(service, run_id, tmp_path):
     for name in LOOKS:
         with pytest.raises(InvalidInput, match="run"):
             getattr(service, name)(run_id)
@@ -80,7 +80,7 @@ def test_a_change_is_told_with_places_counted_as_in_formulas():
     assert new.sentence(tiny()) == "X: sparse (k 2, columns 1-2) and orthogonal_to (column 5) instead of no constraint"
 
 
-def test_wrong_states_are_refused_with_a_sentence(service, paused):
+def test_wrong_states_are_rejected_with_a_sentence(service, paused):
     done = service.start(tiny(5))
     wait_for_state(service, done.id, "finished")
     with pytest.raises(InvalidInput, match="finished"):
@@ -163,7 +163,7 @@ def test_a_finished_run_goes_on_with_a_higher_limit(service):
         (lambda: Edit(solver=ADMM(penalty="scale"), beta=1.0), "beta"),
     ],
 )
-def test_impossible_edits_are_refused_and_leave_the_run_alone(service, paused, edit, word):
+def test_impossible_edits_are_rejected_and_leave_the_run_alone(service, paused, edit, word):
     with pytest.raises(InvalidInput, match=word):
         service.edit(paused.id, paused.key, edit())
     status = service.status(paused.id)
@@ -224,7 +224,7 @@ def test_a_deleted_run_is_gone_even_while_it_runs(service, paused):
     wait_for_state(service, again.id, "finished")
 
 
-def test_models_that_cannot_run_are_refused_before_they_start(service, tmp_path):
+def test_models_that_cannot_run_are_rejected_before_they_start(service, tmp_path):
     with pytest.raises(InvalidInput, match="k"):
         service.start(tiny(y=[{"name": "sparse", "k": 50}]))
     np.save(tmp_path / "secret.npy", np.eye(3))
@@ -234,7 +234,7 @@ def test_models_that_cannot_run_are_refused_before_they_start(service, tmp_path)
         service.start(tiny(dataset={"name": "upload", "id": "A" * 22}))
 
 
-def test_a_full_store_refuses_and_deletes_nothing(service, paused, monkeypatch):
+def test_a_full_store_rejects_and_deletes_nothing(service, paused, monkeypatch):
     monkeypatch.setenv("SEMF_MAX_STORE_MB", "0.001")
     for attempt in (lambda: service.start(tiny()), lambda: service.fork(paused.id)):
         with pytest.raises(InvalidInput, match="store: is full"):

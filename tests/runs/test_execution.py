@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.folder import RunFolder
 from semf_core.solvers import COLUMNS
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.edits import Edit
 from semf_core.runs.fairness import FairQueue
 from semf_core.solvers import Limits
@@ -112,20 +112,20 @@ def test_queued_running_and_paused_runs_are_counted(make_service, monkeypatch, v
 
 def test_places_are_counted_before_runs_are_there(make_service, monkeypatch):
     monkeypatch.setenv("SEMF_MAX_RUNS_PER_VISITOR", "3")
-    service, refused = make_service(), []
+    service, rejected = make_service(), []
 
     def start():
         try:
             service.start(tiny(), paused=True, visitor="a")
         except InvalidInput:
-            refused.append(1)
+            rejected.append(1)
 
     threads = [threading.Thread(target=start) for _ in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert len(refused) == 9 and len(list((service.home / "runs").iterdir())) == 3
+    assert len(rejected) == 9 and len(list((service.home / "runs").iterdir())) == 3
 
 
 def test_a_run_pauses_when_its_time_is_over_and_goes_on_when_asked(make_service, monkeypatch):

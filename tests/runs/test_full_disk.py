@@ -2,7 +2,7 @@
 
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset
 from semf_core.service import Service
 from tests.disks import NoMounting, empty, fill, small_disk

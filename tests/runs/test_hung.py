@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from semf_core.runs import manager as manager_module
-from semf_core.runs import monitor, pool
+from semf_core.runs import pool, watchdog
 from semf_core.runs.channel import BEAT_SECONDS
 
 from .common import assert_same_numbers, in_process, tiny, wait_for, wait_for_iterations, wait_for_state, worker_of
@@ -31,7 +31,7 @@ ADMM.init, ADMM.step, outcome.make_result = endless(ADMM.init), endless(ADMM.ste
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     """Ten seconds are long for a test."""
-    assert BEAT_SECONDS < pool.SILENT_SECONDS / 2 and pool.SILENT_SECONDS + monitor.LOOK_SECONDS < 10
+    assert BEAT_SECONDS < pool.SILENT_SECONDS / 2 and pool.SILENT_SECONDS + watchdog.LOOK_SECONDS < 10
     monkeypatch.setattr(pool, "SILENT_SECONDS", 3.0)
     monkeypatch.setattr(manager_module, "PATIENCE", 0.3)
 
@@ -145,7 +145,7 @@ def test_an_endless_projection_is_ended(make_service, tmp_path, monkeypatch):
 
 def test_hung_errands_do_not_keep_others_from_being_opened(make_service, tmp_path, monkeypatch):
     flag = with_endless_projections(tmp_path, monkeypatch)
-    monkeypatch.setattr(monitor, "ERRAND_SECONDS", 1.0)
+    monkeypatch.setattr(watchdog, "ERRAND_SECONDS", 1.0)
     service = make_service()
     flag.touch()
     stuck = [service.start(tiny(), paused=True) for _ in range(3)]

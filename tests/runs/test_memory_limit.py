@@ -1,10 +1,10 @@
-"""A run gets the memory that the server allows, and no more: refused before, or ended in words."""
+"""A run gets the memory that the server allows, and no more: rejected before, or ended in words."""
 
 import numpy as np
 import pytest
 
 from semf_core import service as service_module
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset
 
 from .common import tiny, wait_for_state
@@ -18,13 +18,13 @@ def tight(make_service, monkeypatch):
     return make_service()
 
 
-def test_a_model_that_needs_more_is_refused_before_it_starts(tight):
+def test_a_model_that_needs_more_is_rejected_before_it_starts(tight):
     with pytest.raises(InvalidInput, match=r"needs about .* MB of memory"):
         tight.start(tiny(50, rank=600), dataset=LARGE)
     assert not list((tight.home / "runs").iterdir())
 
 
-def test_data_that_no_run_may_make_are_refused_before_they_are_made(tight, monkeypatch):
+def test_data_that_no_run_may_make_are_rejected_before_they_are_made(tight, monkeypatch):
     monkeypatch.setattr(tight.datasets, "dataset", lambda source: pytest.fail("it was made"))
     data = {"name": "sparse_codes", "rows": 1000, "atoms": 1500, "samples": 1000, "nonzeros": 3}
     with pytest.raises(InvalidInput, match="while it is made, and a run may take 80 MB"):

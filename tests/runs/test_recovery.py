@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import semf_core
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset
 from semf_core.runs.folder import RunFolder
 from tests.helpers import present

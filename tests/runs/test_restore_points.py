@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.maintenance.checks import problems
 from semf_core.runs import recompute, restore_points
 from semf_core.runs.folder import RunFolder

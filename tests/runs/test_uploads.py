@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import DATASETS, Dataset, Swimmer
 from semf_core.runs import uploads
 from semf_core.runs.uploads import Upload, add_upload, remove_unused

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 STATE: list[int] = []
 
@@ -23,7 +23,7 @@ def remember(value: int) -> list[int]:
     return STATE
 
 
-def refuse(index: int) -> None:
+def reject(index: int) -> None:
     raise InvalidInput("column", "{i} is wrong; take another than {i}", i=index)
 
 

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from semf_core import sandbox
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.sandbox import Pool
 from semf_core.sandbox import pool as pool_module
 from tests.sandbox import functions
@@ -48,7 +48,7 @@ def test_complaints_of_readers_do_not_fill_the_log(capfd):
 
 def test_refusals_come_back_with_their_indices():
     with pytest.raises(InvalidInput) as caught:
-        sandbox.call(functions.refuse, "number", index=4)
+        sandbox.call(functions.reject, "number", index=4)
     assert caught.value.field == "column" and caught.value.counted(1) == "5 is wrong; take another than 5"
 
 
@@ -89,7 +89,7 @@ def test_outcomes_are_measured():
 
 
 def test_whoever_computes_in_the_background_stands_back():
-    code = "import os; from semf_core.sandbox.rlimits import stand_back; stand_back(7); print(os.nice(0))"
+    code = "import os; from semf_core.sandbox.rlimits import lower_priority; lower_priority(7); print(os.nice(0))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, start_new_session=True)
     assert int(out.stdout) == min(19, os.nice(0) + 7)
 

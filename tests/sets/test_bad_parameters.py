@@ -1,4 +1,4 @@
-"""Bad parameters, made from the descriptions of the good ones, are refused with the name of the field."""
+"""Bad parameters, made from the descriptions of the good ones, are rejected with the name of the field."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.sets import SETS, Custom, Intersection, Nonnegative, Sparse, set_from_dict
 
 

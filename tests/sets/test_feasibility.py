@@ -1,4 +1,4 @@
-"""Constraints that cannot be met are refused before the first iteration, with one sentence naming the field."""
+"""Constraints that cannot be met are rejected before the first iteration, with one sentence naming the field."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.sets import (
     Box,
     DisjointSupports,
@@ -67,13 +67,13 @@ def test_what_does_not_fit_the_shape(s: StructureSet, field: str | None) -> None
     if field is None:
         s.check_shape(SHAPE)
         return
-    refused(lambda: s.check_shape(SHAPE), field)
-    refused(lambda: Intersection((Nonnegative(), s)).check_shape(SHAPE), field)
+    rejected(lambda: s.check_shape(SHAPE), field)
+    rejected(lambda: Intersection((Nonnegative(), s)).check_shape(SHAPE), field)
 
 
 def test_one_entry_has_no_sparseness() -> None:
-    refused(lambda: Sparseness(0.5).check_shape((1, 3)), "low")
-    refused(lambda: GroupSparseness([[0]], 0.5).check_shape((1, 3)), "groups")
+    rejected(lambda: Sparseness(0.5).check_shape((1, 3)), "low")
+    rejected(lambda: GroupSparseness([[0]], 0.5).check_shape((1, 3)), "groups")
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_what_only_seems_contradictory_is_taken(sets: tuple[StructureSet, ...]) 
     ids=str,
 )
 def test_contradictions_of_a_shape(sets: tuple[StructureSet, ...], field: str) -> None:
-    refused(lambda: Intersection(sets).check_shape(SHAPE), field)
-    refused(lambda: Intersection(sets[::-1]).check_shape(SHAPE), field)
+    rejected(lambda: Intersection(sets).check_shape(SHAPE), field)
+    rejected(lambda: Intersection(sets[::-1]).check_shape(SHAPE), field)
 
 
 def test_masks_with_room_are_taken() -> None:
@@ -174,8 +174,8 @@ def test_known_columns_that_break_a_constraint(s: StructureSet) -> None:
     if isinstance(s, Sparse) and s.axis == "all":
         Intersection((KNOWN, s)).check_shape(SHAPE)
         return
-    refused(lambda: (KNOWN & s).check_shape(SHAPE), "values")
-    refused(lambda: (s & KNOWN).check_shape(SHAPE), "values")
+    rejected(lambda: (KNOWN & s).check_shape(SHAPE), "values")
+    rejected(lambda: (s & KNOWN).check_shape(SHAPE), "values")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_known_columns_that_can_be_kept(s: StructureSet) -> None:
     (known & s).check_shape(SHAPE)
 
 
-def refused(attempt: object, field: str) -> None:
+def rejected(attempt: object, field: str) -> None:
     with pytest.raises(InvalidInput) as error:
         attempt()  # type: ignore[operator]
     assert field in error.value.field and len(error.value.message) > 15 and "\n" not in str(error.value)

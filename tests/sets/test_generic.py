@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.exports.mathml import condition
 from semf_core.sets import SETS, Custom, GroupSparse, Intersection, StructureSet, members_of, set_from_dict
 from tests.described import undescribed

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, FileSource
 from semf_core.exports import EXPORTS
 from semf_core.model import ModelSpec
@@ -135,7 +135,7 @@ def test_every_solver_can_be_saved_and_run_again(cls, tmp_path):
 
 @pytest.mark.parametrize("cls", list(SETS), ids=lambda c: c.name)
 def test_every_set_survives_in_a_file(cls, content):
-    """Where the set fits the shape; where it does not, the file is refused for that reason."""
+    """Where the set fits the shape; where it does not, the file is rejected for that reason."""
     one = cls.from_params(dict(cls.example))
     revision = replace(content.revisions[0], spec=replace(content.spec, x=(one,)))
     changed = replace(content, revisions=(revision,))
@@ -162,7 +162,7 @@ def test_headline_numbers(content):
     assert 0 <= shown["relative_error"] < 1 and shown["parts_total"] == 10
 
 
-def test_a_newer_schema_is_refused_and_an_older_one_is_brought_up_to_date(content, monkeypatch):
+def test_a_newer_schema_is_rejected_and_an_older_one_is_brought_up_to_date(content, monkeypatch):
     data, newer = snapshot_bytes(content), snapshot_bytes(with_variants(content))
     monkeypatch.setitem(archive.UPGRADES, 1, lambda old: {name: d for name, d in old.items() if name != "thumbnail.png"})
     assert content.thumbnail and read_snapshot("old.semf", data).thumbnail == b""
@@ -177,7 +177,7 @@ def test_thinning_keeps_the_ends():
     assert kept[0] == 0 and kept[-1] == 100 and len(kept) <= 16
 
 
-def test_large_files_are_refused_by_their_size(content, tmp_path, monkeypatch):
+def test_large_files_are_rejected_by_their_size(content, tmp_path, monkeypatch):
     path = tmp_path / "run.semf"
     path.write_bytes(snapshot_bytes(content))
     assert read_file(path).label == content.label

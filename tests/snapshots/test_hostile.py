@@ -1,4 +1,4 @@
-"""Files from strangers: refused in words, and nothing of them is executed or written anywhere."""
+"""Files from strangers: rejected in words, and nothing of them is executed or written anywhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.mutations import mutated
 from pages.ui import feed
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs import folder as folder_module
 from semf_core.runs.frames import read_frame
 from semf_core.snapshots import checking
@@ -214,13 +214,13 @@ def test_a_thumbnail_that_is_none(members):
 
 
 def test_generated_files_never_crash_the_reader(members):
-    refused = 0
+    rejected = 0
     for seed in range(MUTATIONS):
         try:
             read_snapshot("generated.semf", mutated(members, seed))
         except InvalidInput:
-            refused += 1
-    assert refused > MUTATIONS / 2
+            rejected += 1
+    assert rejected > MUTATIONS / 2
 
 
 # -- what looking at it costs ------------------------------------------------------------------
@@ -235,7 +235,7 @@ def light(members, rows):
 
 
 def test_a_shape_that_makes_factors_of_gigabytes(members):
-    """Refused by the declared numbers: nothing of that size is made, not even to look at it."""
+    """Rejected by the declared numbers: nothing of that size is made, not even to look at it."""
     tracemalloc.start()
     try:
         text = refusal(light(members, 10**8))
@@ -271,7 +271,7 @@ def decoded(members, name):
     return np.lib.format.read_array(io.BytesIO(members[f"keyframes/{name}.npy"]))
 
 
-def test_texts_of_many_megabytes_are_refused_by_their_size(members, monkeypatch):
+def test_texts_of_many_megabytes_are_rejected_by_their_size(members, monkeypatch):
     """2000 events of 90 kB: nothing of them is read, nor looked at letter by letter."""
     events = [{"iteration": 0, "kind": "kick", "text": "x" * 90_000}] * 2000
     monkeypatch.setattr(checking, "read_json_member", None)

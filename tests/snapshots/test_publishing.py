@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semf_core.common import passwords, visitors
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.snapshots.gallery import Gallery, publishing
 from semf_core.snapshots.store import SnapshotStore
 
@@ -58,7 +58,7 @@ def test_a_code_cannot_be_guessed_by_trying(gallery, monkeypatch):
     assert made.publish(handle.id, handle.key, True, CODE).published
 
 
-def test_a_code_that_is_too_short_is_refused_to_the_operator(monkeypatch):
+def test_a_code_that_is_too_short_is_rejected_to_the_operator(monkeypatch):
     monkeypatch.setenv("SEMF_PUBLISH_KEY", "short")
     with pytest.raises(InvalidInput, match="at least 12"):
         publishing()

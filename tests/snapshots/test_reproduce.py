@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs.edits import Edit
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.session import Session

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import FileSource
 from semf_core.model import preset_names
 from semf_core.runs.edits import Edit
@@ -174,7 +174,7 @@ def test_reading_only(make_service, spec):
         for one in (handle.id, saved.id):
             assert reader.status(one).iterations and reader.factors(one).U.size and reader.result(one).iterations
         assert reader.gallery.card(saved.id).id == saved.id
-        refused = [
+        rejected = [
             lambda: reader.start(spec),
             lambda: reader.start(spec, dataset=spec.dataset.load()),
             lambda: reader.fork(handle.id),
@@ -188,7 +188,7 @@ def test_reading_only(make_service, spec):
             lambda: reader.gallery.delete(saved.id, saved.key),
             lambda: reader.gallery.publish(saved.id, saved.key, True),
         ]
-        for action in refused:
+        for action in rejected:
             with pytest.raises(InvalidInput, match="shows results only"):
                 action()
         assert not reader._manager._worker_pool.workers, "no worker waits for work that never comes"

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs import folder_cache
 from semf_core.runs.uploads import add_upload, remove_unused
 from semf_core.snapshots import index as index_module
@@ -113,7 +113,7 @@ def test_a_duplicate_is_ones_own(store, content):
     assert not store.card(copy.id).owner_ok(handle.key) and store.card(copy.id).owner_ok(copy.key)
 
 
-def test_a_full_store_refuses_in_words_and_deletes_nothing(store, content, monkeypatch):
+def test_a_full_store_rejects_in_words_and_deletes_nothing(store, content, monkeypatch):
     handle = store.add(content)
     monkeypatch.setenv("SEMF_MAX_STORE_MB", "0.001")
     with pytest.raises(InvalidInput, match="is full"):

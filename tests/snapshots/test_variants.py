@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from semf_core.command_line.cli import main
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.service import workbench as bench
 from semf_core.service.workbench import Manner
 from semf_core.snapshots.archive import MANIFEST, VARIANTS, packed

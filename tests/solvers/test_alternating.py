@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.factorization.problem import make_problem
 from semf_core.mathematics.metrics import parts_found
 from semf_core.sets.kernels import keep_largest_nonnegative

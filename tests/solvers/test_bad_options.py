@@ -1,4 +1,4 @@
-"""Bad options, made from the descriptions of the good ones, are refused with the name of the option."""
+"""Bad options, made from the descriptions of the good ones, are rejected with the name of the option."""
 
 from __future__ import annotations
 

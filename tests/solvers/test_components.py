@@ -7,7 +7,7 @@ from scipy.special import kl_div
 from sklearn.decomposition import SparsePCA as SklearnSparsePCA
 
 from semf_core import factorize
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.mathematics.metrics import match_parts
 from semf_core.solvers import AlternatingNNLS, DivergenceFitNMF, FastICA, LassoPCA, LocalFeatures, NonnegativeICA
 from tests.solvers.descent import assert_never_rises, costs_along, nonnegative_data, run_on

@@ -1,4 +1,4 @@
-"""Batch OMP, K-SVD, MOD and the orthonormal dictionary: mathematics, recovery, and what is refused."""
+"""Batch OMP, K-SVD, MOD and the orthonormal dictionary: mathematics, recovery, and what is rejected."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from sklearn.decomposition import MiniBatchDictionaryLearning, sparse_encode
 from sklearn.linear_model import orthogonal_mp_gram
 
 from semf_core import factorize
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import NoisyDictionary
 from semf_core.factorization.problem import make_problem
 from semf_core.mathematics import metrics

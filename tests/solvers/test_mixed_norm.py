@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Faces
 from semf_core.factorization.problem import make_problem
 from semf_core.mathematics.metrics import hoyer_sparseness as hoyer

@@ -68,7 +68,7 @@ def test_all_come_to_the_error_of_scikit_learn(solver, iterations, within):
 
 
 def test_a_factor_that_has_become_zero_stays():
-    """Data of zeros: scikit-learn would refuse the zero factor of the second sweep."""
+    """Data of zeros: scikit-learn would reject the zero factor of the second sweep."""
     run = run_on(np.zeros((5, 6)), 2, CoordinateNMF(), 3).finish()
     assert run.best_uv == 0
 

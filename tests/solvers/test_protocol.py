@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from semf_core import factorize
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Swimmer
 from semf_core.factorization.problem import make_problem
 from semf_core.mathematics.metrics import match_parts
@@ -177,7 +177,7 @@ def test_starts_from_given_factors_even_if_they_are_not_feasible(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_data_that_does_not_fit_is_refused_before_the_first_iteration(cls):
+def test_data_that_does_not_fit_is_rejected_before_the_first_iteration(cls):
     holes = data()
     holes[3, 4] = np.nan
     unfit = {
@@ -196,7 +196,7 @@ def test_data_that_does_not_fit_is_refused_before_the_first_iteration(cls):
 
 
 @pytest.mark.parametrize("cls", [pytest.param(c, id=c.name) for c in SOLVERS if not c.takes_sets])
-def test_sets_are_refused_where_the_algorithm_has_constraints_of_its_own(cls):
+def test_sets_are_rejected_where_the_algorithm_has_constraints_of_its_own(cls):
     with pytest.raises(InvalidInput, match="constraints of its own"):
         make_problem(data(), RANK, Nonnegative(), solver=cls())
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.fft import dctn
 
 from semf_core import factorize
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.mathematics.metrics import match_parts, recovered_atoms
 from semf_core.solvers import KSVD, KMeans, LikelihoodDictionary, SparseCoding
 from semf_core.solvers.bases import BASES, fixed_atoms

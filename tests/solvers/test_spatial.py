@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from semf_core import factorize
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.factorization.problem import make_problem
 from semf_core.mathematics.metrics import match_parts, parts_found
 from semf_core.model import preset

@@ -1,4 +1,4 @@
-"""Truncated SVD, PCA and LSI: agreement with scikit-learn, the Eckart–Young bound, and what is refused."""
+"""Truncated SVD, PCA and LSI: agreement with scikit-learn, the Eckart–Young bound, and what is rejected."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,10 @@ from sklearn.decomposition import PCA
 from sklearn.decomposition import TruncatedSVD as SklearnSVD
 
 from semf_core import factorize
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.factorization.problem import make_problem
 from semf_core.model import preset
-from semf_core.runs.bounds import rank_floor
+from semf_core.runs.bounds import rank_bound
 from semf_core.solvers import LatentSemanticIndexing, Limits, PrincipalComponents, Run, TruncatedSVD, spectral
 from tests.helpers import present
 
@@ -37,7 +37,7 @@ def test_svd_is_scikit_learns_and_meets_the_bound(storage):
     scores = theirs.fit_transform(M.T)
     np.testing.assert_allclose(result.U @ result.V, (scores @ theirs.components_).T, atol=1e-8)
     np.testing.assert_allclose(np.abs(result.U.T @ theirs.components_.T), np.eye(5), atol=1e-7)
-    assert result.residual_uv == pytest.approx(rank_floor(M, 5), rel=1e-9)
+    assert result.residual_uv == pytest.approx(rank_bound(M, 5), rel=1e-9)
     assert (np.diff(np.linalg.norm(result.V, axis=1)) <= 0).all()
     assert result.stop_reason == "converged" and result.iterations <= 4
 
@@ -53,7 +53,7 @@ def test_pca_is_scikit_learns_with_the_mean_as_a_component(storage):
     np.testing.assert_allclose(result.U[:, 0], M.mean(axis=1), atol=1e-12)
     np.testing.assert_array_equal(result.V[0], 1)
     np.testing.assert_allclose(result.U[:, 1:].T @ result.U[:, 1:], np.eye(3), atol=1e-10)
-    assert result.residual_uv > present(rank_floor(M, 4))
+    assert result.residual_uv > present(rank_bound(M, 4))
 
 
 def test_pca_with_one_component_is_the_mean():
@@ -68,10 +68,10 @@ def test_pca_with_one_component_is_the_mean():
 def test_lsi_minimises_the_weighted_fit(storage):
     M = counts(3)
     plain, weighted = (factorize(storage(M), 4, solver=LatentSemanticIndexing(weights=w)) for w in ("none", "idf"))
-    assert plain.residual_uv == pytest.approx(rank_floor(M, 4), rel=1e-9)
+    assert plain.residual_uv == pytest.approx(rank_bound(M, 4), rel=1e-9)
     w = 1 + np.log((1 + 25) / (1 + np.count_nonzero(M, axis=1)))
     own, other = (np.linalg.norm(w[:, None] * (M - r.U @ r.V)) for r in (weighted, plain))
-    assert own == pytest.approx(rank_floor(w[:, None] * M, 4), rel=1e-9) and own < other
+    assert own == pytest.approx(rank_bound(w[:, None] * M, 4), rel=1e-9) and own < other
     solver = LatentSemanticIndexing(weights="idf")
     run = Run(make_problem(storage(M), 4, solver=solver), solver)
     run.advance()

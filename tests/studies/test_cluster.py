@@ -7,7 +7,7 @@ import distributed
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import FileSource
 from semf_core.studies import StudyStore, run_study
 from semf_core.studies.cluster import DaskExecutor

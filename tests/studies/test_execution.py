@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.runs import pool
 from semf_core.runs.files import try_lock
 from semf_core.runs.pool import worker_environment

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.mathematics.metrics import agreement
 from semf_core.model import ModelSpec
 from semf_core.studies import Finished, StudyStore, run_study

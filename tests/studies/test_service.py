@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, FileSource
 from semf_core.runs.uploads import remove_unused
 from semf_core.service import Service
@@ -159,7 +159,7 @@ MASKS = [{"name": "support", "mask": [[1] * 4] * 8}] * 200
     ],
     ids=["cells times masks", "sizes", "values in sizes", "axes", "iterations"],
 )
-def test_a_study_that_takes_long_to_check_is_refused_before_it_is(service, monkeypatch, changes, words):
+def test_a_study_that_takes_long_to_check_is_rejected_before_it_is(service, monkeypatch, changes, words):
     monkeypatch.setenv("SEMF_PUBLIC", "1")
     monkeypatch.setenv("SEMF_MAX_STUDY_RUNS", "20000")
     checked: list = []

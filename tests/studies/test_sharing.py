@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from semf_core.command_line.cli import main
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import FileSource
 from semf_core.service import Service
 from semf_core.snapshots.archive import packed
@@ -99,7 +99,7 @@ def changed_kept(content, cell=0):
         (changed_kept(npz(**KEPT | {"U": np.array([{}], dtype=object)})), "neither numbers nor words|damaged|save it again"),
     ],
 )
-def test_what_was_changed_is_refused_in_words(tmp_path, change, said):
+def test_what_was_changed_is_rejected_in_words(tmp_path, change, said):
     members = change(members_of(export_study(made(tmp_path))))
     with pytest.raises(InvalidInput, match=said):
         read_study(packed(members))

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, Swimmer
 from semf_core.model import ModelSpec, preset
 from semf_core.sets import Sparse
@@ -145,7 +145,7 @@ def test_one_seed_is_one_start_for_the_algorithms_of_a_built_in_comparison():
         "seed",
     ],
 )
-def test_bad_axes_are_refused_in_words(axis):
+def test_bad_axes_are_rejected_in_words(axis):
     with pytest.raises(InvalidInput, match=r".+: .{10,}"):
         axis_from_dict(axis)
 
@@ -174,7 +174,7 @@ def test_bad_axes_are_refused_in_words(axis):
         {"axes": [{"path": "seed", "range": [0, 100000]}, {"path": "rank", "values": [1, 2, 3]}], "views": []},
     ],
 )
-def test_bad_studies_are_refused_in_words(changes):
+def test_bad_studies_are_rejected_in_words(changes):
     with pytest.raises(InvalidInput, match=r".+: .{10,}"):
         small(**changes)
 
@@ -196,7 +196,7 @@ def replaced(form, path, value):
     return copy
 
 
-def test_a_field_of_any_wrong_type_is_refused_in_words():
+def test_a_field_of_any_wrong_type_is_rejected_in_words():
     """Every place of a study that has all fields, with everything that does not belong there."""
     sizes = {"quick": {"axes": {"seed": {"range": [0, 1]}}, "set": {"limits.max_iter": 5}}}
     claim = {"source": "A paper", "text": "Works.", "values": [{"measure": "success", "value": 0.5, "rank": "3"}]}
@@ -209,7 +209,7 @@ def test_a_field_of_any_wrong_type_is_refused_in_words():
     preset_axis = {"path": "preset", "values": ["dictionary"]}
     whole = small_form(keep=["factors"], claim=claim, sizes=sizes, summary="Text")
     whole["axes"] = [preset_axis, *whole["axes"], algorithm]
-    refused = 0
+    rejected = 0
     for path in places(whole):
         for wrong in (5, -1.5, True, None, "word", [], [5], [[5]], {}, {"a": 5}):
             try:
@@ -218,9 +218,9 @@ def test_a_field_of_any_wrong_type_is_refused_in_words():
                 json.dumps(study.to_dict())
                 assert len(study.id) == 22
             except InvalidInput as refusal:
-                refused += 1
+                rejected += 1
                 assert refusal.field and len(refusal.message) > 8
-    assert refused > 300
+    assert rejected > 300
 
 
 @pytest.mark.parametrize("name", ["runs", "series", "low", "high", "cell"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semf_core import factorize
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 from semf_core.datasets import HiddenFactors, Paatero
 from semf_core.factorization.problem import make_problem
 from semf_core.factorization.result import make_result

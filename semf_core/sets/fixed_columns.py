@@ -18,7 +18,7 @@ Planner = Callable[[Sets], Plan]
 Fixed = Sequence[FixedColumns]
 
 
-def known_columns_plan(sets: Sets, make_plan: Planner) -> Plan | None:
+def fixed_columns_plan(sets: Sets, make_plan: Planner) -> Plan | None:
     """The plan for known columns with any other constraints; None if there are none, or no good way."""
     fixed = [s for s in sets if isinstance(s, FixedColumns)]
     if not fixed or len({f.axis for f in fixed}) > 1:

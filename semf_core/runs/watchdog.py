@@ -22,7 +22,7 @@ EXPIRY_SECONDS = 3600.0
 LOG = logging.getLogger(__name__)
 
 
-class Monitor:
+class Watchdog:
     """A thread beside the manager: hung workers, time limits, a full store, what is too old."""
 
     def __init__(self, manager: Manager) -> None:
@@ -30,7 +30,7 @@ class Monitor:
         self._ended = threading.Event()
         self._store_due = 0.0
         self._expiry_due = 0.0
-        self._thread = threading.Thread(target=self._watch, daemon=True, name="monitor")
+        self._thread = threading.Thread(target=self._watch, daemon=True, name="watchdog")
         self._thread.start()
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class Monitor:
 
     def look(self, now: float) -> None:
         """Do what is due."""
-        self._manager.look_at_workers(now, ERRAND_SECONDS)
+        self._manager.check_workers(now, ERRAND_SECONDS)
         if now >= self._store_due:
             self._store_due = now + STORE_SECONDS
             self._manager.write_late()

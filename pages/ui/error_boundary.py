@@ -1,4 +1,4 @@
-"""No page shows a traceback: refusals become sentences, anything else a polite one and a line in the log."""
+"""No page shows a traceback: errors become sentences, anything else a polite one and a line in the log."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from contextlib import contextmanager
 import streamlit as st
 
 from pages.ui.params import show_error
-from semf_core.common.parameters import InvalidInput
+from semf_core.common.errors import InvalidInput
 
 log = logging.getLogger("semf.pages")
 SORRY = "Something went wrong here, and it is not your fault. The details are in the server's log; your runs and data are safe."
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def error_boundary() -> Iterator[None]:
     """Run a page's body; Streamlit's own control flow (rerun, stop, switch_page) passes through."""
     try:
         yield
-    except InvalidInput as refusal:
-        show_error(refusal)
+    except InvalidInput as error:
+        show_error(error)
     except Exception:
         log.exception("page")
         st.error(SORRY, icon=":material/error:")
 
 
 def on_script_error(error: Exception) -> bool:
-    """The last net, for what happens outside a guarded body (a callback, a page that cannot be read)."""
+    """The last net, for what happens outside a body inside `error_boundary` (a callback, a page that cannot be read)."""
     if isinstance(error, InvalidInput):
         show_error(error)
     else:
