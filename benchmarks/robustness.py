@@ -170,7 +170,7 @@ def measured(chosen: list[Cell], known: dict[str, float]) -> Array:
 
 def rows(title: str, excess: Array, aims: dict[float, float], chosen: list[Cell]) -> list[Row]:
     worst = int(excess.argmax())
-    note = f"worst: {chosen[worst].key}, +{100 * excess[worst]:.0f} %"
+    note = f"worst: {chosen[worst].data}: {chosen[worst].structure}, +{100 * excess[worst]:.0f} %"
     made = [
         at_least(f"{title}: within {100 * limit:g} %", float((excess <= limit).mean()), aim, form="{:.3f}")
         for limit, aim in aims.items()
