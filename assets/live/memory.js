@@ -1,6 +1,7 @@
 // Keeps the control keys of this browser's runs, strips and snapshots and its progress in lessons in its local storage, and gives them back after a reload.
 // A control link brings its key behind the #, which browsers send to nobody: it is taken from there, and out of the address.
 const PLACES = { strips: ["semf-studio-strips", 200], runs: ["semf-studio-runs", 50], snapshots: ["semf-studio-snapshots", 1000], lessons: ["semf-studio-lessons", 500] };
+const TELL_AGAIN_MS = 2500;
 const KINDS = ["bench", "run", "study", "snapshot"];
 
 export default function ({ data, setTriggerValue }) {
@@ -23,16 +24,19 @@ export default function ({ data, setTriggerValue }) {
     }
     news ||= Object.keys(known[kind]).some((id) => !(id in data[kind]));
   }
-  let gone = false;
-  const tell = () => gone || setTriggerValue("known", known);
-  if (news) (window.semfAfterNavigation ?? ((send) => send()))(tell);
+  clearTimeout(window.semfTelling);
+  if (news) tell(() => setTriggerValue("known", known));
   const arrive = () => takeKey(setTriggerValue);
   arrive();
   window.addEventListener("hashchange", arrive);
-  return () => {
-    gone = true;
-    window.removeEventListener("hashchange", arrive);
-  };
+  return () => window.removeEventListener("hashchange", arrive);
+}
+
+// A change of page at the same moment may swallow it, so it is told once more if the server still does not know: else this element gets other data.
+function tell(send) {
+  const later = window.semfAfterNavigation ?? ((go) => go());
+  later(send);
+  window.semfTelling = setTimeout(() => later(send), TELL_AGAIN_MS);
 }
 
 function takeKey(setTriggerValue) {
