@@ -3,7 +3,7 @@ const views = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
   let entry = views.get(parentElement);
-  const later = window.semfAfterNavigation ?? ((send) => send());
+  const later = (send) => (window.semfAfterNavigation ?? ((go) => go()))(send); // looked up when it is needed: it may come after this view
   const trigger = (name, value) => later(() => entry.gone || setTriggerValue(name, value));
   if (entry) {
     clearTimeout(entry.ending);
