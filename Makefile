@@ -16,6 +16,8 @@ HOST ?= 127.0.0.1
 JOBS ?= 3
 MINUTES ?= 10
 export OPENBLAS_NUM_THREADS = 1
+# Without compiled modules every process that the tests start compiles the package anew, which takes as long as all else it does.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,21 +29,28 @@ LOCK_VENV := .venv-lock
 PIP := -m pip --disable-pip-version-check install --quiet
 BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) $(if $(PEERS),--peers $(PEER_VENV)/bin/python)
 
-.PHONY: app test lint bench bench-app soak docs wheel lock pictures clean
+.PHONY: app test lint ruff types pytest bench bench-app soak docs wheel lock pictures clean
 .DELETE_ON_ERROR:
 
 app: $(RUNTIME)
 	$(BIN)/python -m semf_core app --host $(HOST) --port $(PORT)
 
-test: lint
-	.ci/install-chromium
-	$(BIN)/python -c "from semf_core.mathematics import compiled; compiled.load()"
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+test: ruff
+	$(MAKE) --jobs=2 types pytest
 
-lint: $(DEV)
+lint: ruff types
+
+ruff: $(DEV)
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
+
+types: $(DEV)
 	$(BIN)/python -m mypy
+
+pytest: $(DEV)
+	.ci/install-chromium
+	$(BIN)/python -c "from semf_core.mathematics import compiled; compiled.load()"
+	$(BIN)/python -m pytest -n $(JOBS)
 
 bench: $(DEV) $(if $(PEERS),$(PEER_STAMP))
 	$(BIN)/python -m benchmarks $(BENCH_FLAGS)

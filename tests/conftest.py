@@ -5,6 +5,22 @@ import os
 import pytest
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+LONG = ("browser/test_lessons", "browser/test_workbench", "browser/", "app/", "solvers/test_relative", "runs/", "studies/")
+"""Files that take long, in the order in which they are begun: none of them should be left when all else is done."""
+
+
+def pytest_collection_modifyitems(items):
+    def rank(item):
+        return next((k for k, start in enumerate(LONG) if item.nodeid.startswith(f"tests/{start}")), len(LONG))
+
+    items.sort(key=rank)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from tests.scheduling import BrowsersFirst
+
+    return BrowsersFirst(config, log)
 
 
 @pytest.fixture
