@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
+from unittest.mock import patch
+
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from semf_core import service as service_module
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_searched_once():
+    """For every page that is opened Streamlit looks for components in all packages, which takes longer than the page."""
+    with patch.object(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests)):
+        yield
 
 
 @pytest.fixture
