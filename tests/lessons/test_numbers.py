@@ -57,14 +57,14 @@ MEASURED = [
     (
         "penalties",
         "figure-1",
-        "46 of 60 became exact without kicks, 54 of 54 with them",
-        "54 of 54 / 46 of 60 / 15 of 58 / 3 of 54, all three from α₀ = 0.1‖M‖",
+        "91 of 120 became exact without kicks, 120 of 120 with them",
+        "120 of 120 / 91 of 120 / 28 of 120 / 8 of 120, all eight from α₀ = 0.1‖M‖",
     ),
     (
         "penalties",
         "figure-1",
-        "3 of 54 with fixed penalties, those three from the same start",
-        "54 of 54 / 46 of 60 / 15 of 58 / 3 of 54, all three from α₀ = 0.1‖M‖",
+        "8 of 120 with fixed penalties, all eight from the same start",
+        "120 of 120 / 91 of 120 / 28 of 120 / 8 of 120, all eight from α₀ = 0.1‖M‖",
     ),
     ("penalties", "kicks", "32 of 100 starts", "6 / 32 of 100"),
     ("penalties", "kicks", "100 of 100 with kicks", "| 100 of 100, median"),
