@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -174,12 +177,31 @@ def test_the_residual_of_sparse_codes(both, dtype: type) -> None:
 
     def residual() -> float:
         fit = SparseFit(DenseMatrix(M, np.dtype(dtype)), Ut, 3)
-        fit.add(V[:, :40], 0)
-        fit.add(np.asfortranarray(V[:, 40:]), 40)
+        fit.add(V, slice(0, 40))
+        fit.add(V, slice(40, 90))
         return fit.residual()
 
     fast, slow = both(residual)
     assert fast == slow == pytest.approx(np.linalg.norm(M - Ut.T @ V), rel=1e-5 if dtype is np.float32 else 1e-13)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("others", [(), (Nonnegative(),)], ids=len)
+def test_codes_with_ties(both, dtype: type, others: tuple[StructureSet, ...]) -> None:
+    """Where X = 0 the V before is projected, here of small integers."""
+    p, m, n, k = 70, 5, 150, 4
+    Z = np.random.default_rng(5).integers(-3, 4, (2 * p, n)).astype(dtype)
+    M = DenseMatrix(np.ones((m, n), dtype), np.dtype(dtype))
+
+    def advanced() -> list[Array]:
+        new, Pi, W = np.empty_like(Z), Z[:p] * dtype(0.5), np.zeros((2 * p, m), dtype)
+        columns = half_steps.Columns(M, W, Z, new, Pi, np.empty_like(Pi), combine((*others, Sparse(k))))
+        fit = SparseFit(M, W[p:], k)
+        sums = half_steps._advance_parts(columns, half_steps.SmallSystem(M.array, W[:p], dtype(2)), 1.3, fit)
+        return [new.ravel(), Pi.ravel(), np.array([*sums, fit.residual()])]
+
+    for fast, slow in zip(*both(advanced), strict=True):
+        same_bits(fast, slow)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -195,6 +217,7 @@ def test_smooth_nonnegative_curves(both, dtype: type, bound: float) -> None:
 GROUPS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9,))
 RUNS = {
     "sparse codes": ((12, 300), 20, (UnitNorm(),), (Sparse(2),)),
+    "nonnegative codes": ((12, 300), 20, (UnitNorm(),), (Nonnegative(), Sparse(2))),
     "simplex": ((30, 900), 6, (), (Simplex(),)),
     "sparse X": ((5000, 20), 4, (Nonnegative(), Sparse(900)), (Nonnegative(),)),
     "groups": ((150, 130), 10, (Nonnegative(), Sparse(9, columns=(9,)), OrthogonalTo(9)), (Nonnegative(), GroupSparse(GROUPS))),
@@ -213,6 +236,30 @@ def test_a_whole_run(both, name: str, dtype: str) -> None:
         return np.concatenate([run.history[c] for c in ("residual_xy", "residual_uv", "gap_x", "gap_y", "change")])
 
     same_bits(*both(history))
+
+
+def test_of_processes_that_start_together_one_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together, busy, most = threading.Barrier(2), [0], [0]
+
+    def compile_slowly(signature: str) -> None:
+        busy[0] += 1
+        most[0] = max(most[0], busy[0])
+        time.sleep(0.02)
+        busy[0] -= 1
+
+    def dispatchers() -> tuple[dict[str, SimpleNamespace], Path]:
+        together.wait(10)
+        dispatcher = SimpleNamespace(compile=compile_slowly, disable_compile=lambda: None)
+        return {"free": dispatcher}, tmp_path / "loops.compiled"
+
+    monkeypatch.setattr(compiled, "_dispatchers", dispatchers)
+    loaders = [compiled._Loops(), compiled._Loops()]
+    threads = [threading.Thread(target=loader.load, args=(True,)) for loader in loaders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert most == [1] and all(loader.ready for loader in loaders)
 
 
 def test_numpy_serves_until_there_is_much_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

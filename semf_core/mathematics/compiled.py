@@ -1,8 +1,9 @@
-"""The loops of `loops` compiled by numba, where they are at hand; NumPy does the same work, bit for bit, where they are not.
+"""The loops of `loops` and `curve_loops` compiled by numba, where they are at hand.
 
-Compiling takes seconds, so nobody waits for it: the first process that has much to iterate has them compiled by a
-process of its own, numba keeps the machine code on disk, and every later process loads it by a thread while it
-iterates with NumPy. `load` does it at once. Without numba, without a folder that can be written, or with
+NumPy does the same work, bit for bit, where they are not. Compiling takes seconds, so nobody waits for it: the first
+process that has much to iterate has them compiled by a process of its own, numba keeps the machine code on disk, and
+every later process loads it by a thread while it iterates with NumPy. `load` does it at once. Of processes that start
+together one compiles, and the others wait for it. Without numba, without a folder that can be written, or with
 SEMF_COMPILED=0 it stays with NumPy.
 """
 
@@ -14,12 +15,17 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from semf_core.mathematics import loops as source
+from semf_core.mathematics import curve_loops
+from semf_core.mathematics import loops as factor_loops
 
+SOURCES = (factor_loops, curve_loops)
+SIGNATURES = {**factor_loops.SIGNATURES, **curve_loops.SIGNATURES}
 SWITCH = "SEMF_COMPILED"
 SMALL = 1024
 """Arrays of fewer entries are left to NumPy: a call costs as much as it saves."""
@@ -64,13 +70,35 @@ class _Loops:
         dispatchers, stamp = _dispatchers()
         if not stamp.exists() and not here:
             subprocess.run([sys.executable, "-P", "-c", COMPILE], env=_environment(), check=True)
-        for name, dispatcher in dispatchers.items():
-            for signature in {source.SIGNATURES[name].replace("T", precision) for precision in PRECISIONS}:
-                dispatcher.compile(signature)
-            dispatcher.disable_compile()
-        if here:
-            stamp.touch()
+        with nullcontext() if stamp.exists() else _alone(stamp.with_suffix(".lock")):
+            for name, dispatcher in dispatchers.items():
+                for signature in {SIGNATURES[name].replace("T", precision) for precision in PRECISIONS}:
+                    dispatcher.compile(signature)
+                dispatcher.disable_compile()
+            if here:
+                stamp.touch()
         self.ready = SimpleNamespace(**dispatchers)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One process at a time; the system frees the lock of a process that ends."""
+    with open(path, "ab") as file:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            while True:
+                try:
+                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+                    break
+                except OSError:  # after ten seconds
+                    continue
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _dispatchers() -> tuple[dict[str, Any], Path]:
@@ -78,17 +106,17 @@ def _dispatchers() -> tuple[dict[str, Any], Path]:
     import numba  # a third of a second: not for processes that do not iterate
 
     compiler = numba.njit(nogil=True, error_model="numpy", cache=True)
-    dispatchers: dict[str, Any] = {name: compiler(getattr(source, name)) for name in source.SIGNATURES}
+    dispatchers: dict[str, Any] = {name: compiler(getattr(s, name)) for s in SOURCES for name in s.SIGNATURES}
     target = numba.core.registry.cpu_target.target_context.codegen().magic_tuple()
-    file = Path(source.__file__)
-    state = (numba.__version__, sys.version, target, file.stat().st_mtime_ns, file.read_bytes())
+    files = [Path(str(s.__file__)) for s in SOURCES]
+    state = (numba.__version__, sys.version, target, *((file.stat().st_mtime_ns, file.read_bytes()) for file in files))
     key = hashlib.sha256(repr(state).encode()).hexdigest()[:16]
     return dispatchers, Path(dispatchers["free"].stats.cache_path) / f"loops-{key}.compiled"
 
 
 def _environment() -> dict[str, str]:
     """Of the process that compiles: this copy of the library."""
-    paths = [str(Path(source.__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 

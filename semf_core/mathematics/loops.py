@@ -14,20 +14,23 @@ SAMPLE, MARGIN = 128, 24
 """Entries that are looked at to tell, within so many of them, where the k-th largest is: four standard deviations."""
 LANES = 128
 """Columns that are worked on together, so that vector instructions go across them."""
+SEQUENCE = np.uint64(0x03F79D71B4CB0A89)
+PLACES = np.zeros(64, np.int64)
+PLACES[[((int(SEQUENCE) << i) % 2**64) >> 58 for i in range(64)]] = range(64)
+"""Where the one bit of 2ⁱ is, by the top six bits of 2ⁱ times a sequence of de Bruijn, which are different for every i."""
 SIGNATURES = {
     "free": "void(T[:,::1], T[:,::1], T[:,::1], T[:,::1], T, int64)",
     "target": "void(T[:,::1], T[:,::1], T[:,::1], T, int64)",
     "place": "void(T[:,::1], T[:,::1], T[:,::1], T[:,::1], T, int64)",
     "settle": "void(T[:,::1], T[:,::1], T[:,::1], T[:,::1], T, int64, float64[:,::1])",
+    "settle_largest": "void(T[:,::1], T[:,::1], T[:,::1], T[:,::1], T[::1], int64, boolean, int64, float64[:,::1])",
     "keep_largest": "void(T[:,::1], int64, boolean, T[:,::1])",
     "kth_largest": "void(T[:,::1], int64, T[::1])",
     "keep_from": "void(T[:,::1], T[::1], T[:,::1], int64[::1])",
     "clear_support": "void(T[:,::1], T[::1], int64, T[:,::1])",
     "largest_of_groups": "void(T[:,::1], int64[:,::1], boolean, boolean, T[:,::1])",
     "simplex": "void(T[:,::1], float64, T[:,::1])",
-    "sparse_residual": "void(T[:,::1], int64[::1], int64, T[:,::1], T[:,::1], int64, float64[::1])",
-    "smooth_where_free": "void(float64[::1], float64, boolean[::1], float64[::1], float64[::1], float64[::1], float64[::1])",
-    "move_contact": "int64(float64[::1], float64, boolean[::1], float64[::1], boolean)",
+    "sparse_residual": "void(T[:,::1], int64, T[:,::1], T[:,::1], int64, int64, float64[::1])",
 }
 """What is compiled, for T = float32 and float64."""
 
@@ -87,6 +90,66 @@ def settle(new: Array, old: Array, projected: Array, multiplier: Array, step: fl
             d = found[j] - before[j]
             gap[j] += np.float64(g) * np.float64(g)
             moved[j] += np.float64(d) * np.float64(d)
+
+
+def settle_largest(
+    new: Array, old: Array, work: Array, multiplier: Array, scales: Array, k: int, clip: bool, first: int, sums: Array
+) -> None:
+    """`place` with the addend (lower half of old) − inverse·multiplier, `keep_largest` and `settle`; scales: inverse and step."""
+    p, width = work.shape
+    inverse, step = scales[0], scales[1]
+    fours = k // 4 + 1
+    largest, key = np.empty((4 * fours, LANES), work.dtype), np.zeros(LANES, work.dtype)
+    for begin in range(0, width, LANES):
+        lanes = min(LANES, width - begin)
+        here, there = slice(begin, begin + lanes), slice(first + begin, first + begin + lanes)
+        gap, moved = sums[0, here], sums[1, here]
+        for j in range(lanes):
+            gap[j] = 0
+            moved[j] = 0
+        largest[:] = 0
+        for i in range(p):
+            o, a, c, found, before = work[i, here], old[p + i, there], multiplier[i, there], new[i, there], old[i, there]
+            for j in range(lanes):
+                y = o[j] + (a[j] - c[j] * inverse)
+                found[j] = y
+                x = y + c[j] * inverse
+                o[j] = x
+                key[j] = max(x, 0) if clip else abs(x)
+            for j in range(lanes):
+                d = found[j] - before[j]
+                moved[j] += np.float64(d) * np.float64(d)
+            for f in range(fours):  # as in `keep_largest`
+                t, u, v, w = largest[4 * f], largest[4 * f + 1], largest[4 * f + 2], largest[4 * f + 3]
+                for j in range(LANES):
+                    x = key[j]
+                    low = min(t[j], x)
+                    t[j] = max(t[j], x)
+                    x = min(u[j], low)
+                    u[j] = max(u[j], low)
+                    low = min(v[j], x)
+                    v[j] = max(v[j], x)
+                    key[j] = min(w[j], low)
+                    w[j] = max(w[j], low)
+        least, next_one = largest[k - 1], largest[k]
+        for j in range(lanes):
+            if next_one[j] == least[j] and least[j] > 0:
+                left = k
+                for i in range(p):
+                    left -= (work[i, begin + j] if clip else abs(work[i, begin + j])) > least[j]
+                for i in range(p):  # of the equal ones the first stay
+                    if (work[i, begin + j] if clip else abs(work[i, begin + j])) == least[j]:
+                        left -= 1
+                        if left < 0:
+                            work[i, begin + j] = 0
+        for i in range(p):
+            o, c, found, below = work[i, here], multiplier[i, there], new[i, there], new[p + i, there]
+            for j in range(lanes):
+                x = o[j] if clip else abs(o[j])
+                below[j] = o[j] if x >= least[j] and x > 0 else 0.0
+                g = found[j] - below[j]
+                c[j] += g * step
+                gap[j] += np.float64(g) * np.float64(g)
 
 
 def keep_largest(B: Array, k: int, clip: bool, out: Array) -> None:
@@ -260,98 +323,37 @@ def simplex(B: Array, total: float, out: Array) -> None:
                 o[j] = x if x > 0 else 0.0
 
 
-def sparse_residual(V: Array, places: Array, k: int, Mt: Array, Ut: Array, first: int, sums: Array) -> None:
-    """sums ← the squares of M − UV in each row, over the columns of a part V with at most k nonzeros each, at `places`."""
-    width, m = V.shape[1], Mt.shape[1]
-    rows, values, count = np.empty((width, k), np.int64), np.empty((width, k), V.dtype), np.zeros(width, np.int64)
-    flat = V.reshape(-1)
-    i, row = 0, 0  # and the place at which row i begins
-    for at in places:
-        while at >= row + width:
-            i, row = i + 1, row + width
-        j = at - row
-        rows[j, count[j]] = i
-        values[j, count[j]] = flat[at]
-        count[j] += 1
-    product = np.empty(m, V.dtype)
+def sparse_residual(V: Array, k: int, Mt: Array, Ut: Array, first: int, width: int, sums: Array) -> None:
+    """sums ← the squares of M − UV in each row, over `width` columns from `first` on, in which V has at most k nonzeros each.
+
+    A bit for every nonzero is set by rows and read by columns: then few entries of V are looked at one by one.
+    """
+    p, m, threes = len(V), Mt.shape[1], (k + 2) // 3
+    bits = np.zeros(((p + 63) // 64, width), np.uint64)
+    for i in range(p):
+        row, v, one = bits[i // 64], V[i, first : first + width], np.uint64(1) << np.uint64(i % 64)
+        for j in range(width):
+            row[j] |= one if v[j] != 0 else np.uint64(0)
+    zero, product = np.zeros(m, V.dtype), np.empty(m, V.dtype)
+    rows, values = np.empty(3 * threes, np.int64), np.empty(3 * threes, V.dtype)
     sums[:] = 0
     for j in range(width):
-        a = Mt[first + j]
-        if count[j] == 0:
-            product[:] = 0
-        for c in range(count[j]):
-            u, v = Ut[rows[j, c]], values[j, c]
+        rows[:], values[:], count = 0, 0, 0
+        for word in range(len(bits)):
+            left = bits[word, j]
+            while left:
+                low = left & (~left + np.uint64(1))
+                left ^= low
+                rows[count] = 64 * word + PLACES[(low * SEQUENCE) >> np.uint64(58)]
+                values[count] = V[rows[count], first + j]
+                count += 1
+        before, column = zero, Mt[first + j]
+        for c in range(0, 3 * threes, 3):  # what fills up the last three is zero
+            u, v, w = Ut[rows[c]], Ut[rows[c + 1]], Ut[rows[c + 2]]
+            a, b, d = values[c], values[c + 1], values[c + 2]
             for r in range(m):
-                product[r] = v * u[r] if c == 0 else product[r] + v * u[r]
+                product[r] = ((before[r] + a * u[r]) + b * v[r]) + d * w[r]
+            before = product
         for r in range(m):
-            d = a[r] - product[r]
+            d = column[r] - product[r]
             sums[r] += np.float64(d) * np.float64(d)
-
-
-def smooth_where_free(b: Array, weight: float, free: Array, z: Array, pivots: Array, reduced: Array, found: Array) -> None:
-    """z ← argmin ‖z − b‖² + weight·‖Dz‖² over the z that vanish where not free, D taking differences of neighbours.
-
-    found ← ‖Dz‖² and gᵀA⁻¹g for g = DᵀDz, A = I + weight·DᵀD on the free entries. The pivots come without a
-    subtraction, so that a huge weight costs no digits: what a pivot exceeds the weight by is 1 + weight·(the part of
-    the pivot before that exceeds the weight).
-    """
-    d, excess, inside = len(b), 1.0, False
-    for i in range(d):
-        if not free[i]:
-            z[i], inside = 0.0, False
-            continue
-        if inside:
-            excess = 1.0 + weight * excess / pivots[i - 1]
-            z[i] = b[i] + weight / pivots[i - 1] * z[i - 1]
-        else:
-            excess = 1.0 + weight if i > 0 else 1.0
-            z[i] = b[i]
-        pivots[i], inside = excess + weight if i < d - 1 else excess, True
-    above = 0.0
-    for back in range(d):
-        i = d - 1 - back
-        if free[i]:
-            z[i] = (z[i] + weight * above) / pivots[i]
-        above = z[i]
-    roughness, fall, inside = 0.0, 0.0, False
-    for i in range(d):
-        before = z[i] - z[i - 1] if i > 0 else 0.0
-        after = z[i + 1] - z[i] if i < d - 1 else 0.0
-        roughness += after * after
-        if free[i]:
-            reduced[i] = before - after + (weight / pivots[i - 1] * reduced[i - 1] if inside else 0.0)
-            fall += reduced[i] * reduced[i] / pivots[i]
-        inside = free[i]
-    found[0], found[1] = roughness, fall
-
-
-def move_contact(b: Array, weight: float, free: Array, z: Array, careful: bool) -> int:
-    """Bind the free entries that are negative, free bound ones that would rise; how many of both. z is changed.
-
-    A bound entry rises if the pull of its neighbours, weight·z, exceeds the load −b. Unless `careful`, entries
-    behind it are freed with it as long as the pull exceeds their loads together, which is where the pull would end.
-    """
-    d, changes = len(b), 0
-    for i in range(d):
-        if free[i] and z[i] < 0:
-            free[i] = False
-            z[i] = -1.0  # not to be freed at once
-            changes += 1
-    for i in range(d):
-        if free[i] or z[i] != 0:
-            continue
-        left = weight * max(z[i - 1], 0.0) if i > 0 else 0.0
-        right = weight * max(z[i + 1], 0.0) if i < d - 1 else 0.0
-        if left + right + b[i] <= 1e-15 * (left + right + abs(b[i])):
-            continue
-        free[i] = True
-        changes += 1
-        for towards in (1, -1):
-            pull = left if towards == 1 else right
-            load, j = -b[i], i + towards
-            while pull > 0 and not careful and 0 <= j < d and not free[j] and z[j] == 0 and load - b[j] < pull:
-                load -= b[j]
-                free[j] = True
-                changes += 1
-                j += towards
-    return changes

@@ -198,23 +198,21 @@ class SparseFit:
         self._Mt, self._Ut, self._k = M.transposed, Ut, k
         self._sums = np.zeros(len(M.array))
 
-    def add(self, V: Array, first: int) -> None:
-        """A part of V that begins at this column."""
-        places, width = np.flatnonzero(V != 0), V.shape[1]
-        compiled, sums = loops(V.size), np.empty_like(self._sums)
+    def add(self, V: Array, part: slice) -> None:
+        """Some columns of V."""
+        first, width = part.start, part.stop - part.start
+        compiled, sums = loops(len(V) * width), np.empty_like(self._sums)
         if compiled:
-            compiled.sparse_residual(np.ascontiguousarray(V), places, self._k, self._Mt, self._Ut, first, sums)
+            compiled.sparse_residual(V, self._k, self._Mt, self._Ut, first, width, sums)
         else:
-            rows, columns = np.divmod(places, width)
-            order = np.argsort(columns, kind="stable")
-            rows, columns = rows[order], columns[order]
+            columns, rows = np.nonzero(V[:, part].T)
             rank = np.arange(len(columns)) - np.searchsorted(columns, columns)
-            values = V[rows, columns][:, None]
+            values = V[rows, first + columns][:, None]
             product = np.zeros((width, len(sums)), V.dtype)
             for r in range(self._k):
                 chosen = rank == r
                 product[columns[chosen]] += values[chosen] * self._Ut[rows[chosen]]
-            difference = self._Mt[first : first + width] - product
+            difference = self._Mt[part] - product
             np.add.reduce(np.square(difference, dtype=np.float64), axis=0, out=sums)
         self._sums += sums
 

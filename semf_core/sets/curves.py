@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import scipy
 
-from semf_core.mathematics import loops as uncompiled
+from semf_core.mathematics import curve_loops as uncompiled
 from semf_core.mathematics.compiled import loops
 from semf_core.sets.kernels import binary_scale, clip_nonnegative
 

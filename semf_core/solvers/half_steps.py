@@ -16,14 +16,15 @@ import numpy as np
 from semf_core.mathematics.cholesky import inverse, shifted_factor, solve_factored
 from semf_core.mathematics.compiled import loops
 from semf_core.mathematics.matrix import DataMatrix, DenseMatrix, SparseFit
-from semf_core.sets import StructureSet
+from semf_core.sets import Nonnegative, Sparse, StructureSet, members_of
 
 Array = np.ndarray
 Left = Literal["both", "different", "first", "none"]
 PART_ENTRIES = 1 << 16
 """Entries of Y that are advanced at a time: the arrays of such a part stay in cache from the solve to the multiplier."""
-FEW = 8
-"""‖M−UV‖ is found from the nonzeros of V where they are fewer than one in so many."""
+FEW, MOST = 8, 16
+"""‖M−UV‖ is found from the nonzeros of V where they are fewer than one in so many; and so many of them in a column at most
+are selected by the pass that updates Π."""
 WELL = {"f": 1e3, "d": 1e4}
 """Up to this condition, in each precision, equations with many right-hand sides are solved by their inverse: the product
 with it takes a third of the time of two triangular solves, and loses no digits that matter to an iteration."""
@@ -167,15 +168,34 @@ def _advance_parts(columns: Columns, system: System, gamma: float, fit: SparseFi
     """Y, V and Π part by part, where every column of V is projected by itself; ‖Y−V‖² and ‖Y₊−Y‖²."""
     p, n = columns.Pi.shape
     gap = moved = 0.0
+    largest = _largest_kept(columns.y_set) if fit is not None else None
     for part in _parts(p, n) if columns.y_set.columnwise else [slice(0, n)]:
         spare = columns.spare.reshape(-1)[: p * (part.stop - part.start)].reshape(p, -1)
-        system.find(columns.new, columns.old[p:], columns.Pi, spare, part.start)
-        projected = columns.y_set.project(spare)
-        found = settle(columns.new, columns.old, projected, columns.Pi, gamma * system.penalty, part.start)
+        compiled = loops(spare.size) if largest and isinstance(system, SmallSystem) else None
+        if compiled:
+            system.correct(columns.old[p:], columns.Pi, spare, part.start)
+            scales, sums = np.array((1 / system.penalty, gamma * system.penalty), spare.dtype), np.empty((2, spare.shape[1]))
+            compiled.settle_largest(columns.new, columns.old, spare, columns.Pi, scales, *largest, part.start, sums)
+            found = np.add.reduce(sums, axis=1).tolist()
+        else:
+            system.find(columns.new, columns.old[p:], columns.Pi, spare, part.start)
+            projected = columns.y_set.project(spare)
+            found = settle(columns.new, columns.old, projected, columns.Pi, gamma * system.penalty, part.start)
         gap, moved = gap + found[0], moved + found[1]
         if fit is not None:
-            fit.add(projected, part.start)
+            fit.add(columns.new[p:], part)
     return gap, moved
+
+
+def _largest_kept(y_set: StructureSet) -> tuple[int, bool] | None:
+    """Where V has the k largest entries of each column, or the k largest positive ones: k, and whether it is the latter."""
+    signs, others = [], []
+    for s in members_of(y_set):
+        (signs if isinstance(s, Nonnegative) and s.binds_all_entries else others).append(s)
+    match others:
+        case [Sparse(k=k, axis="column") as s] if type(s) is Sparse and s.binds_all_entries and k <= MOST and y_set.exact:
+            return k, bool(signs)
+    return None
 
 
 @lru_cache(maxsize=64)
@@ -274,12 +294,17 @@ class SmallSystem:
         self._gain = gain.T
 
     def find(self, new: Array, projected: Array, multiplier: Array, work: Array, first: int) -> None:
+        T = self.correct(projected, multiplier, work, first)
+        place(new, work, T, multiplier, self.penalty, first)
+
+    def correct(self, projected: Array, multiplier: Array, work: Array, first: int) -> Array:
+        """G (A − CᵀT) into `work`; T."""
         T = np.empty_like(work)
         target(T, projected, multiplier, self.penalty, first)
         rest = self._Ct @ T
         np.subtract(self._A[:, first : first + work.shape[1]], rest, out=rest)
         np.matmul(self._gain, rest, out=work)
-        place(new, work, T, multiplier, self.penalty, first)
+        return T
 
 
 # ---------------------------------------------------------------------------------------------
