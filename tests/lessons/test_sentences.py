@@ -39,6 +39,17 @@ def test_eigenfaces_use_nearly_all_pixels_and_parts_of_nmf_are_more_local():
     assert metrics.hoyer_sparseness(parts).mean() > 1.4 * metrics.hoyer_sparseness(eigenfaces).mean(), "more local"
 
 
+def test_the_mean_face_and_24_orthogonal_components_which_the_svd_undercuts():
+    run = evidence("factorization", "not-unique")
+    M, first, others = run.dataset.data, run.U[:, 0], run.U[:, 1:]
+    assert np.allclose(first, M.mean(axis=1)) and others.shape[1] == 24, "the mean face and 24 principal components"
+    angles = others.T @ others / np.outer(*2 * [np.linalg.norm(others, axis=0)])
+    assert np.allclose(angles, np.eye(24)), "orthogonal to each other"
+    values = np.linalg.svd(M, compute_uv=False)
+    left = np.linalg.norm(values[25:]) / np.linalg.norm(values)
+    assert f"{100 * left:.1f} per cent" in text_of("factorization", "only-adding")
+
+
 def test_the_best_product_is_unique_and_singular_values_fall_quickly_at_first():
     faces = evidence("factorization", "not-unique").dataset.data
     values = np.linalg.svd(faces - faces.mean(axis=1, keepdims=True), compute_uv=False)
