@@ -96,6 +96,7 @@ function copy(Plotly, plot, place, top) {
   const layout = { ...words(structuredClone(plot.layout)), width: undefined, height: undefined, autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
   layout.font = { ...layout.font, size: HALL, color: style.color, family: style.fontFamily };
   layout.margin = { l: 20, r: 20, t: top, b: 20 };
+  if (layout.yaxis?.scaleanchor) layout.legend = { x: 1, xanchor: "right", y: 1 }; // a square has room beside it, not below
   for (const name of Object.keys(layout).filter((n) => /^[xy]axis/.test(n))) layout[name] = { ...layout[name], automargin: true };
   Plotly.newPlot(place, plot.data.map(enlarged), layout, { displayModeBar: false, responsive: true });
 }
