@@ -96,7 +96,9 @@ function copy(Plotly, plot, place, top) {
   const layout = { ...words(structuredClone(plot.layout)), width: undefined, height: undefined, autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
   layout.font = { ...layout.font, size: HALL, color: style.color, family: style.fontFamily };
   layout.margin = { l: 20, r: 20, t: top, b: 20 };
-  for (const name of Object.keys(layout).filter((n) => /^[xy]axis/.test(n))) layout[name] = { ...layout[name], automargin: true };
+  const square = Boolean(layout.yaxis?.scaleanchor); // it has room beside it, not below, and keeps the domain that it was given
+  if (square) layout.legend = { x: 1, xanchor: "right", y: 1 };
+  for (const name of Object.keys(layout).filter((n) => /^[xy]axis/.test(n))) layout[name] = { ...layout[name], automargin: true, ...(square && { domain: [0, 1] }) };
   Plotly.newPlot(place, plot.data.map(enlarged), layout, { displayModeBar: false, responsive: true });
 }
 

@@ -86,9 +86,13 @@ def _sizes(groups: Sequence[Sequence[int]]) -> str:
 def picture(shown: images.Picture, alt: str, caption: str = "", width: int | None = None) -> None:
     """A small picture, enlarged by whole pixels."""
     largest = width or min(900, shown.width * max(1, 360 // max(shown.width, shown.height) + 1))
-    style = f"width:100%;max-width:{largest}px;image-rendering:pixelated;display:block"
-    if shown.height / shown.width * largest > TALLEST:  # a tall table keeps its place on the page
+    ratio = shown.width / shown.height
+    style = f"--ratio:{ratio:.4g};width:100%;image-rendering:pixelated;display:block"
+    if shown.tiles:  # pictures keep their proportions
+        largest = min(largest, int(TALLEST * ratio))
+    elif largest > TALLEST * ratio:  # a tall table keeps its place on the page
         style += f";height:{TALLEST}px"
+    style += f";max-width:{largest}px"
     note = f'<div style="font-size:.8rem">{html.escape(caption)}</div>' if caption else ""
     st.html(f'<img src="{shown.url}" alt="{html.escape(alt, quote=True)}" style="{style}">{note}')
 

@@ -42,7 +42,7 @@ PLANE: dict[str, tuple[StructureSet, ...]] = {
     "‖x‖₁ at most 1": (L1Ball(radius=1.0),),
     "x ≥ 0 with sum 1": (Simplex(),),
     "equal nonzeros": (EqualNonzeros(k=2),),
-    "sparseness at least 0.6": (Nonnegative(), Sparseness(low=0.6)),
+    "sparseness at least 0.6": (Nonnegative(), Sparseness(low=0.6, high=1.0)),
 }
 """Sets of points of the plane."""
 VECTOR: dict[str, tuple[StructureSet, ...]] = {
@@ -53,7 +53,7 @@ VECTOR: dict[str, tuple[StructureSet, ...]] = {
     "length 1": (UnitNorm(),),
     "x ≥ 0 with sum 1": (Simplex(),),
     "increasing": (Monotone(),),
-    "x ≥ 0, sparseness at least 0.7": (Nonnegative(), Sparseness(low=0.7)),
+    "x ≥ 0, sparseness at least 0.7": (Nonnegative(), Sparseness(low=0.7, high=1.0)),
     WRONG_ORDER: (Intersection((Sparse(k=KEPT), Nonnegative()), method="successive"),),
     APPROXIMATE: (Sparse(k=KEPT), Monotone()),
 }

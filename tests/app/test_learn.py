@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import learn_page, session, sketch, tasks
+from pages.ui import images, learn_page, previews, session, sketch, tasks
 from pages.ui.places import PAGES
 from semf_core.common.errors import InvalidInput
 from semf_core.lessons import lessons, sketches
@@ -78,6 +78,18 @@ def test_a_lesson_from_start_to_end(service, lesson):
             press(page, "learn-next")
             assert page.session_state[session.LESSONS][lesson.name] == lesson.stages[position + 1].name
     assert page.button(key="learn-next").disabled
+
+
+def test_pictures_beside_a_question_keep_their_proportions(monkeypatch):
+    """Montages are square: filled into a wider place, limbs at 45° would lean. A tall table is not a picture."""
+    said: list[str] = []
+    monkeypatch.setattr(previews.st, "html", said.append)
+    for pixels, shape in ((np.eye(1024, 17), (32, 32)), (np.ones((90, 12)), None)):
+        drawn = images.basis(pixels, shape) if shape else images.heat_map(pixels)
+        previews.picture(drawn, "words", width=640)
+    montage, table = said
+    assert "height:" not in montage and f"max-width:{previews.TALLEST * 133 // 166}px" in montage
+    assert f"height:{previews.TALLEST}px" in table and "max-width:640px" in table
 
 
 def test_an_unknown_lesson_says_which_there_are(service):

@@ -32,6 +32,7 @@ def test_presenting_words_and_steps(server, visit):
     assert page.evaluate(SMALL_IN_LESSON) == []
     page.keyboard.press("PageDown")
     heading(page, "Limbs apart from the torso")
+    page.wait_for_function(BESIDE_QUESTION)
     page.keyboard.press("PageUp")
     heading(page, "Equal nonzeros")
     for title in ("Limbs apart from the torso", "Groups"):
@@ -164,8 +165,10 @@ def test_a_sketch_and_two_stages_are_followed(server, visit):
     student.get_by_text("go on from the dot?").wait_for()
     student.locator(".drawing .main-svg .trace").first.wait_for(state="attached")
     assert student.locator(".drawing .main-svg .js-line").count() == 0 and student.locator(".semf-tile").count() == 0
+    lecturer.keyboard.press("f")
+    lecturer.wait_for_function("document.querySelector('.sketch-chart').clientHeight >= 0.6 * innerHeight")
     box = lecturer.locator(".sketch-chart").bounding_box()
-    lecturer.mouse.move(box["x"] + 80, box["y"] + 60)
+    lecturer.mouse.move(box["x"] + 120, box["y"] + 60)
     lecturer.mouse.down()
     lecturer.mouse.move(box["x"] + 300, box["y"] + 160, steps=5)
     lecturer.mouse.up()
@@ -185,6 +188,12 @@ def test_a_sketch_and_two_stages_are_followed(server, visit):
     assert student.locator(".semf-side .semf-tile").count() == 34
 
 
+BESIDE_QUESTION = """() => {
+    const shown = [...document.querySelectorAll('.st-key-lesson-foretaste img')];
+    return shown.length === 2 && shown.every(i => i.clientHeight >= 0.6 * innerHeight
+        && Math.abs(i.clientWidth / i.clientHeight - i.naturalWidth / i.naturalHeight) < 0.02);
+}"""
+"""The data and the stage before, as large as a hall needs them and in their proportions."""
 WORDS = """() => ({
     below: document.querySelector('.stColumn:has(.st-key-lesson-words)').getBoundingClientRect().bottom > innerHeight,
     cut: [...document.querySelectorAll('.st-key-lesson-words .katex-display')]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from semf_core.lessons.figures import ACROSS, APPROXIMATE, CENTRE, STARTS, UP, VECTOR, in_plane, projected, tangent_steps
+from semf_core.lessons.figures import ACROSS, APPROXIMATE, CENTRE, PLANE, STARTS, UP, VECTOR, in_plane, projected, tangent_steps
 from semf_core.lessons.goals import QUANTITIES, Evidence
 from semf_core.mathematics import metrics
 from semf_core.model import ModelSpec, preset
-from semf_core.sets import EqualNonzeros, Nonnegative, Sparse, combine
+from semf_core.sets import EqualNonzeros, Nonnegative, Sparse, Sparseness, combine
 from semf_core.solvers import CSMFncc, MixedNormNMF, RelativeADMM, TangentPlane
 from semf_core.solvers.base import Case
 from tests.helpers import of, present
@@ -37,6 +37,17 @@ def test_eigenfaces_use_nearly_all_pixels_and_parts_of_nmf_are_more_local():
     sizes = np.abs(eigenfaces)
     assert np.median((sizes > 0.01 * sizes.max(axis=0)).mean(axis=0)) > 0.95, "nearly all of them"
     assert metrics.hoyer_sparseness(parts).mean() > 1.4 * metrics.hoyer_sparseness(eigenfaces).mean(), "more local"
+
+
+def test_the_mean_face_and_24_orthogonal_components_which_the_svd_undercuts():
+    run = evidence("factorization", "not-unique")
+    M, first, others = run.dataset.data, run.U[:, 0], run.U[:, 1:]
+    assert np.allclose(first, M.mean(axis=1)) and others.shape[1] == 24, "the mean face and 24 principal components"
+    angles = others.T @ others / np.outer(*2 * [np.linalg.norm(others, axis=0)])
+    assert np.allclose(angles, np.eye(24)), "orthogonal to each other"
+    values = np.linalg.svd(M, compute_uv=False)
+    left = np.linalg.norm(values[25:]) / np.linalg.norm(values)
+    assert f"{100 * left:.1f} per cent" in text_of("factorization", "only-adding")
 
 
 def test_the_best_product_is_unique_and_singular_values_fall_quickly_at_first():
@@ -111,6 +122,15 @@ def test_the_examples_of_projections():
     first, second = projected(vectors, (EqualNonzeros(3),))
     assert np.allclose((second - first)[:3], 0.2) and not second[3:].any(), "all three follow by a third of it"
     assert not projected(-vectors, (EqualNonzeros(3),)).any(), "if that mean is not positive, all become zero"
+
+
+def test_at_least_so_sparse_leaves_what_is_sparser():
+    """A set of exactly that sparseness would move it."""
+    for sets, length in ((PLANE["sparseness at least 0.6"], 2), (VECTOR["x ≥ 0, sparseness at least 0.7"], 8)):
+        corner = np.eye(1, length)
+        assert np.allclose(projected(corner, sets), corner)
+    measured_set = of(Sparseness, present(stage_of("sparse-faces", "measured").model).x[1])
+    assert measured_set.low == 0.6 and measured_set.highest == 1, "at least 0.6"
 
 
 def test_which_projections_are_said_to_be_approximate():

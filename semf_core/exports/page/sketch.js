@@ -1,7 +1,7 @@
 // A curve that the reader draws on an empty chart, by pointer, finger or keys; then the run's own is laid over it.
 const COLUMNS_DRAWN = 48;
 const KNOTS = 7; // sliders for who draws by keys
-const SKETCH_MARGIN = { left: 54, right: 16, top: 12, bottom: 36 };
+const SKETCH_MARGIN = { left: 54, right: 16, top: 24, bottom: 36 };
 
 class Sketch {
   // `data`: label, colour, last iteration, low and high (powers of ten), start; drawn and truth once there is an answer.
@@ -39,10 +39,11 @@ class Sketch {
 
   draw() {
     if (!this.data || !this.place.clientWidth) return;
-    const { low, high, last } = this.data;
+    const { low, high, last, truth, start } = this.data;
+    const hall = document.body.classList.contains("semf-presenting");
     const width = Math.max(220, this.place.clientWidth);
-    const height = Math.round(Math.max(210, Math.min(width * 0.52, this.data.tallest ?? 420)));
-    this.scale = document.body.classList.contains("semf-presenting") ? 2 : 1; // words that a hall can read
+    const height = Math.round(hall && !truth ? 0.62 * innerHeight : Math.max(210, Math.min(width * 0.52, this.data.tallest ?? 420)));
+    this.scale = hall ? 2 : 1; // words that a hall can read
     const margin = (this.margin = Object.fromEntries(Object.entries(SKETCH_MARGIN).map(([side, size]) => [side, this.scale * size])));
     const [across, down] = [width - margin.left - margin.right, height - margin.top - margin.bottom];
     this.px = (iteration) => margin.left + (across * iteration) / last;
@@ -53,7 +54,6 @@ class Sketch {
     this.svg.setAttribute("height", height);
     const parts = [this.axes(width, height)];
     const drawn = this.path(this.drawn.map((power, i) => (power === null ? null : [this.px(this.iterationOf(i)), this.py(power)])), "sketch-drawn");
-    const { truth, start } = this.data;
     if (truth) {
       const curve = this.path(truth.x.map((x, i) => (truth.y[i] > 0 ? [this.px(x), this.py(Math.max(low, Math.log10(truth.y[i])))] : null)), "sketch-truth");
       curve.style.stroke = `var(--${this.data.colour})`;
@@ -77,7 +77,7 @@ class Sketch {
       group.append(node("line", { x1: margin.left, x2: width - margin.right, y1: y, y2: y }), node("text", { x: margin.left - 6, y: y + 4 * scale, "text-anchor": "end" }, label));
     }
     group.append(node("text", { x: width - margin.right, y: height - 3, "text-anchor": "end" }, "iteration"));
-    group.append(node("text", { x: margin.left + 6, y: margin.top + 12 * scale }, this.data.label));
+    group.append(node("text", { x: margin.left, y: 14 * scale }, this.data.label));
     return group;
   }
 
