@@ -32,9 +32,12 @@ def likely_stack(shape: Sequence[int], bands_last: bool = False) -> str:
     return "pictures-first" if apart_last < apart_first else "bands-last"
 
 
-def stacked(array: Array, stack: str, found: Mapping[str, Array], bands_last: bool = False) -> Raw:
-    """The matrix of a 3-D array; `found` may hold names for its samples, or the wavelengths of its bands."""
-    chosen = likely_stack(array.shape, bands_last) if stack == "auto" else stack
+def stacked(array: Array, stack: str, found: Mapping[str, Array], bands_last: bool = False, told: str = "") -> Raw:
+    """The matrix of a 3-D array; `found` may hold names for its samples, or the wavelengths of its bands.
+
+    `told` is what the file itself says that the array is.
+    """
+    chosen = told or likely_stack(array.shape, bands_last) if stack == "auto" else stack
     first, second, third = array.shape
     image_shape = map_shape = None
     if chosen == "pictures-first":
@@ -64,12 +67,12 @@ def colours(array: Array, side: int) -> Raw:
     return Raw(data, image_shape=(3 * height, width), samples_fixed=True, remarks=(f"A 4-D array, read as {words}.",))
 
 
-def matrix_or_stack(data: Any, found: dict[str, Array], stack: str, bands_last: bool = False) -> Raw:
+def matrix_or_stack(data: Any, found: dict[str, Array], stack: str, bands_last: bool = False, told: str = "") -> Raw:
     """What a reader found, with its companions, as rows and columns stand in the file."""
     if (side := colour_side(data.shape)) is not None:
         return replace(colours(data, side), extras=found)
     if data.ndim == 3:
-        raw = stacked(data, stack, found, bands_last)
+        raw = stacked(data, stack, found, bands_last, told)
         classes = classes_of_pixels(found, raw.axes.map_shape) if raw.axes.map_shape is not None else {}
         return replace(raw, extras=found | classes)
     axes = axes_of(found, data.shape)
