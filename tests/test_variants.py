@@ -102,6 +102,15 @@ def test_data_without_any_structure_gets_a_rank_all_the_same():
     assert propose(Digits(), flat, facts(flat), unknown).spec.rank == 5
 
 
+def test_singular_values_that_sink_into_rounding_are_no_exact_rank():
+    sinking = Dataset(np.diag(10.0 ** -np.linspace(0, 8, 60)).astype(np.float32))
+    found = spectrum(sinking.data)
+    assert found.complete and 30 < found.rank < 60
+    assert "above rounding" not in propose(Digits(), sinking, facts(sinking), found).why
+    exact = Dataset((np.eye(60)[:, :40] @ np.eye(40, 60)).astype(np.float32))
+    assert propose(Digits(), exact, facts(exact), spectrum(exact.data)).spec.rank == 40
+
+
 def test_large_sparse_data_get_few_components_and_iterations_and_it_is_said():
     counts = sparse.csc_array(np.ones((1500, 1600)))
     large = Dataset(counts)

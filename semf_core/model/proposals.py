@@ -20,6 +20,8 @@ SMALL_RANK = 40
 """Data of at most this rank is taken at its word: as many components as its rank."""
 GAP = 1.6
 """A singular value that is so many times the next one ends what is more than noise."""
+END = 10
+"""The last singular value of data of small rank is so many times what follows, which is rounding."""
 SMALLEST = 1e-3
 """Of the largest singular value: gaps among smaller ones are of rounding in the file."""
 ITERATIONS, FEWEST_ITERATIONS = 1000, 50
@@ -60,7 +62,7 @@ def _rank(values: Spectrum, shape: tuple[int, int]) -> tuple[int, str]:
     """How many components, and the reason."""
     if not len(values.values):
         return min(UNKNOWN, *shape), "the matrix is too large for its singular values, so this is a mere start"
-    if values.complete and FEWEST <= values.rank <= SMALL_RANK and values.rank < min(shape):
+    if values.complete and FEWEST <= values.rank <= SMALL_RANK and values.rank < min(shape) and _ends(values):
         return values.rank, f"the data has exactly {values.rank} singular values above rounding"
     gap = _gap(values.values)
     if gap is not None:
@@ -78,6 +80,12 @@ def _rank(values: Spectrum, shape: tuple[int, int]) -> tuple[int, str]:
     if rank < reached:
         return rank, f"its singular values fall slowly, and {rank} components are as many as can be looked at"
     return rank, f"{rank} singular values hold {100 * SHARE:.0f} % of what varies around the first"
+
+
+def _ends(values: Spectrum) -> bool:
+    """Whether the singular values end at the rank, instead of sinking into the rounding of single precision."""
+    rest = values.values[values.rank :]
+    return not len(rest) or rest[0] < values.values[values.rank - 1] / END
 
 
 def _gap(sigma: np.ndarray) -> int | None:
