@@ -11,7 +11,7 @@ import numpy as np
 
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.base import Array
-from semf_core.datasets.companions import LABELS, axes_of, classes_of_pixels
+from semf_core.datasets.companions import LABELS, axes_of, classes_of_pixels, map_sides
 from semf_core.datasets.reading import Raw, colour_side
 from semf_core.datasets.table_names import samples_of
 
@@ -76,6 +76,11 @@ def matrix_or_stack(data: Any, found: dict[str, Array], stack: str, bands_last: 
         classes = classes_of_pixels(found, raw.axes.map_shape) if raw.axes.map_shape is not None else {}
         return replace(raw, extras=found | classes)
     axes = axes_of(found, data.shape)
+    if "map_shape" not in found and (sides := map_sides(found, data.shape[1])) is not None:
+        # The pixels stay in their order, which is MATLAB's: down the columns of the picture.
+        pixels = f"{sides[0]} × {sides[1]} pixels"
+        remark = f"Samples are the {pixels} of a picture, counted down its columns: it is drawn lying on its side."
+        return Raw(data, extras=found | {"map_shape": np.array(sides[::-1])}, axes=axes, remarks=(remark,))
     labels = next((found[name].size for name in LABELS if name in found), 0)
     labelled = labels == data.shape[0] != data.shape[1]
     if not labelled and axes.rows.values is None and axes.columns.values is None:

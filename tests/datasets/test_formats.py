@@ -189,6 +189,13 @@ class TestStacks:
         bands = saved(tifffile.imwrite, RNG.random((6, 5, 9)).astype(np.float32), photometric="minisblack", planarconfig="contig")
         assert load_bytes("a.tif", bands).axes.map_shape == (6, 5)
 
+    def test_pixels_of_the_usual_hyperspectral_files_make_their_picture(self):
+        content = saved(scipy.io.savemat, {"Y": RNG.random((5, 12)), "nRow": 3, "nCol": 4, "nBand": 5})
+        one = find_files([("a.mat", content)])
+        assert one.dataset.axes.map_shape == (4, 3) and "3 × 4 pixels" in one.remarks[0] and not one.dataset.note
+        other = saved(scipy.io.savemat, {"Y": RNG.random((5, 12)), "nRow": 3, "nCol": 5})
+        assert load_bytes("a.mat", other).axes.map_shape is None
+
     def test_the_axes_of_a_tiff_file_say_what_its_pages_are(self):
         pages = RNG.integers(0, 9, (8, 7, 30), np.uint16)  # the first two sides are the most alike
         for more in (
