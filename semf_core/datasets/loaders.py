@@ -65,7 +65,7 @@ SIGNATURES = (
     (b"GIF8", "GIF"),
 )
 """How files begin whose kind is beyond doubt."""
-ENDINGS = ", ".join(KINDS) + ", and tables and .mtx packed as .gz"
+ENDINGS = ", ".join(KINDS) + " (tables, .mtx: also .gz)"
 ADVICE: dict[str, tuple[str, str]] = {
     ending: (kind, remedy)
     for endings, kind, remedy in (

@@ -93,18 +93,19 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
             )
         labels, used = _classes(data[:, 0]), "labels"
         data, top = data[:, 1:], None if top is None else top[1:]
-    elif top is not None and told in ("auto", "names") and not rows and (coordinates := _coordinates(top)):
-        rows, map_shape, order = map_of(top[:coordinates], list(data[:, :coordinates].T))
-        labels = None if labels is None else labels[order]
-        remarks.append(f"The first {coordinates} columns are the places of the rows. Say so if they are data.")
+    elif top is not None and told in ("auto", "names") and (coordinates := _coordinates(top)):
+        placed, map_shape, order = map_of(top[:coordinates], list(data[:, :coordinates].T))
+        what = f"The first {coordinates} columns are the places of the rows."
+        if rows and map_shape is None:
+            what = f"Left out, because they say more of the rows: {listed(top[:coordinates])}."
+        remarks.append(f"{what} Say so if they are data.")
+        rows, labels = rows.take(order) if rows else placed, None if labels is None else labels[order]
         data, top, used = data[order, coordinates:], top[coordinates:], "names"
     elif not rows and data.shape[1] > 1:
         rows, used = _from_numbers(data, top, told, remarks)
         if used in ("names", "axis"):
             data, top = data[:, 1:], None if top is None else top[1:]
-    elif (
-        top is not None and layout.across is None and (more := _beside_names(data, top) or _coordinates(top)) and index != "data"
-    ):
+    elif top is not None and layout.across is None and (more := _beside_names(data, top)) and index != "data":
         remarks.append(f"Left out, because {_says(more)} more of the rows: {listed(top[:more])}. Say so if it is data.")
         data, top, used = data[:, more:], top[more:], "names"
     corner = layout.header[layout.words[0]] if layout.header and layout.words else ""
