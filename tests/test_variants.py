@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from semf_core.common.errors import InvalidInput
 from semf_core.datasets import DATASETS, Dataset, Digits, Paatero, Swimmer
 from semf_core.datasets.summary import Spectrum, facts, spectrum
 from semf_core.model import ModelSpec, preset, preset_names
-from semf_core.model.proposals import keeps_to, presets_for, propose
+from semf_core.model.proposals import SPARSE_COST, WORK, keeps_to, presets_for, propose
 from semf_core.model.sweeps import numbers_of, sweep, with_value
 from semf_core.model.variants import differences, name_by_difference, same_model, title_of, titled, words_of_difference
 from semf_core.sets import SETS, GroupSparse, Nonnegative, Sparse, in_rounds
@@ -99,6 +100,25 @@ def test_data_without_any_structure_gets_a_rank_all_the_same():
     assert propose(Digits(), flat, facts(flat), spectrum(flat.data)).spec.rank >= 1
     unknown = Spectrum(np.empty(0), False, 0, "too large")
     assert propose(Digits(), flat, facts(flat), unknown).spec.rank == 5
+
+
+def test_singular_values_that_sink_into_rounding_are_no_exact_rank():
+    sinking = Dataset(np.diag(10.0 ** -np.linspace(0, 8, 60)).astype(np.float32))
+    found = spectrum(sinking.data)
+    assert found.complete and 30 < found.rank < 60
+    assert "above rounding" not in propose(Digits(), sinking, facts(sinking), found).why
+    exact = Dataset((np.eye(60)[:, :40] @ np.eye(40, 60)).astype(np.float32))
+    assert propose(Digits(), exact, facts(exact), spectrum(exact.data)).spec.rank == 40
+
+
+def test_large_sparse_data_get_few_components_and_iterations_and_it_is_said():
+    counts = sparse.csc_array(np.ones((1500, 1600)))
+    large = Dataset(counts)
+    leading = Spectrum(np.linspace(2.0, 1.0, 30), False, 30, "")
+    proposal = propose(Digits(), large, facts(large), leading)
+    assert proposal.spec.rank == 10 and "show no gap" in proposal.why
+    assert proposal.spec.limits.max_iter == int(WORK / (SPARSE_COST * counts.nnz * 10)) < 1000
+    assert f"ends after {proposal.spec.limits.max_iter} iterations" in proposal.why
 
 
 # -- several values ----------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def uploaded() -> Candidate | None:
         accept_multiple_files=True,
         key=FILES,
         max_upload_size=MAX_UPLOAD_MB,
-        help="CSV, TSV, Parquet, NPY, NPZ, MAT, TIFF, h5ad, 10x (mtx with its tsv files), WAV, or several pictures or spectra. "
+        help="CSV, TSV, Parquet, NPY, NPZ, MAT, TIFF, h5ad, 10x (.h5, mtx with tsv files), WAV, or several pictures or spectra. "
         "What you upload is seen by those who have the address of a run on it, and by nobody else.",
     )
     if not files:

@@ -16,7 +16,7 @@ from pages.ui.charts import chart
 from semf_core.common.notation import FIRST
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.datasets.summary import Spectrum
-from semf_core.drawing.overview import shown_part, shown_samples
+from semf_core.drawing.overview import shown_bands, shown_part, shown_samples, way_of
 from semf_core.drawing.preview import preview_projection
 from semf_core.service import get_service
 from semf_core.service.public import Cache
@@ -98,18 +98,33 @@ def picture(shown: images.Picture, alt: str, caption: str = "", width: int | Non
 
 
 def show_data(source: DatasetSource, data: Dataset, shape: tuple[int, int] | None) -> None:
-    """Samples as a montage if they are pictures, otherwise the matrix as a heat map."""
-    m, n = data.shape
+    """Samples as pictures or curves, bands as pictures, otherwise the matrix as a heat map, with words that say which."""
     gaps = "; missing entries are hatched" if data.missing else ""
+    words, scale = _drawn_words(data, shape)
     drawn = get_service().datasets.draw(source, shape, theme())
-    if shape is not None:
-        words = f"{len(shown_samples(n))} of {n} samples as pictures of {shape[0]} × {shape[1]} pixels"
-        picture(drawn, words, f"{words}, each scaled to its own maximum{gaps}.", width=900)
-        return
+    pictures = way_of(shape, data.axes) in ("pictures", "bands")  # which are not to be stretched
+    width = min(900, round(TALLEST * drawn.width / drawn.height)) if pictures else 900
+    picture(drawn, words, f"{words}{scale}{gaps}.", width=width)
+
+
+def _drawn_words(data: Dataset, shape: tuple[int, int] | None) -> tuple[str, str]:
+    """What the picture of the data shows, and how to read it."""
+    (m, n), axes, own = data.shape, data.axes, ", each scaled to its own maximum"
+    way = way_of(shape, axes)
+    if way == "pictures" and shape is not None:
+        return f"{len(shown_samples(n))} of {n} samples as pictures of {shape[0]} × {shape[1]} pixels", own
+    if way == "bands" and axes.map_shape is not None:
+        chosen = shown_bands(m)
+        ends = f" ({axes.rows.label_with_unit(chosen[0])} to {axes.rows.label_with_unit(chosen[-1])})" if len(axes.rows) else ""
+        return f"{len(chosen)} of {m} bands{ends} as pictures of {axes.map_shape[0]} × {axes.map_shape[1]} pixels", own
+    if way == "curves":
+        return f"{len(shown_samples(n))} of {n} samples as curves over {axes.rows.heading or 'the axis of the rows'}", own
     rows, columns = (len(part) for part in shown_part(data.shape))
     thinned = f" ({rows} rows and {columns} columns of it)" if rows * columns < m * n else ""
-    words = f"The {m} × {n} matrix as a heat map{thinned}"
-    picture(drawn, words, f"{words}; one column is one sample{gaps}.", width=900)
+    if way == "spectrogram":
+        up, right = (axis.heading or word for axis, word in ((axes.rows, "the rows' axis"), (axes.columns, "the samples' axis")))
+        return f"The {m} × {n} matrix as a heat map{thinned}", f": {up} goes up, {right} goes to the right"
+    return f"The {m} × {n} matrix as a heat map{thinned}", "; one column is one sample"
 
 
 def data_thumbnail(source: DatasetSource, shape: tuple[int, int] | None) -> None:

@@ -26,8 +26,11 @@ ERRORS = ("#n/a", "#na", "#div/0!", "#ref!", "#value!", "#num!", "#name?", "#nul
 MISSING_WORDS = ("", "na", "n/a", "null", "none", "nan", "<na>", "n.a.", "n.d.", "nd", "-", "--", ".", "..", "?", *ERRORS)
 """Cells, in lower case, where a number is missing."""
 MARK = "'"
-DATE = re.compile(r"\d[\dTWZ:./ +-]{6,39}|\d{1,2}:\d\d[\d:., AaPpMm]{0,13}")
-"""What a date, or a time of day, may be written with."""
+DATE = re.compile(
+    r"\d[\dTWZ:./ +-]{6,39}(?:[AaPp][Mm])?|\d{1,2}:\d\d[\d:., AaPpMm]{0,13}"
+    r"|(?:\d{1,2}[ -])?[A-Za-z]{3,9}[ -]\d{2,4}|\d{4}[ -]?Q[1-4]"
+)
+"""What a date, a month, a quarter or a time of day may be written with."""
 
 
 def text_cell(name: str) -> str:

@@ -205,14 +205,18 @@ def place_text(place: float) -> str:
 
 _DAYS = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d")
 """Ways to write a day; 1/2/2024 is the second of January, unless another of the texts has a day in the first place."""
-_FORMATS = ("%Y-%m", *(day + time for time in ("", " %H:%M", " %H:%M:%S") for day in _DAYS))
+_MONTHS = ("%b %Y", "%B %Y", "%b-%y", "%b-%Y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y")
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+_FORMATS = ("%Y-%m", *(day + time for time in _TIMES for day in _DAYS), *_MONTHS)
+_MONTH = re.compile(r"(?:\d{1,2}[ -])?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ -]\d", re.I)
+_QUARTER = re.compile(r"(\d{4})[ -]?Q([1-4])")
 
 
 def moments(texts: Sequence[str]) -> Array | None:
     """Dates or times as seconds since 1970, if all the texts are such, written in one way."""
-    if not texts or not all(7 <= len(text) <= 40 and text[:1].isdigit() for text in texts):
+    if not texts or not all(6 <= len(text) <= 40 and (text[:1].isdigit() or _MONTH.match(text)) for text in texts):
         return None
-    readers = [datetime.fromisoformat, *(lambda text, form=form: datetime.strptime(text, form) for form in _FORMATS)]
+    readers = [_iso, _quarter, *(lambda text, form=form: datetime.strptime(text, form) for form in _FORMATS)]
     for read in readers:
         try:
             found = [read(text) for text in texts]
@@ -220,6 +224,18 @@ def moments(texts: Sequence[str]) -> Array | None:
             continue
         return np.array([(d if d.tzinfo else d.replace(tzinfo=UTC)).timestamp() for d in found])
     return None
+
+
+def _iso(text: str) -> datetime:
+    return datetime.fromisoformat(text if len(text) > 6 else "")  # 123456 is a number
+
+
+def _quarter(text: str) -> datetime:
+    """The first day of a quarter: 2024Q3."""
+    found = _QUARTER.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    return datetime(int(found[1]), 3 * int(found[2]) - 2, 1)
 
 
 _CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:[.,]\d{1,6})?))?(?: ?([AaPp])\.?[Mm]\.?)?")

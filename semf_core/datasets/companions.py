@@ -20,6 +20,8 @@ LABELS = ("labels", "label", "gnd")
 """What a vector with the class of each sample is called."""
 TRUTHS = ("gt", "groundtruth")
 """How the names of maps end that give the class of each pixel of a picture in bands."""
+SIDES = ("nrow", "ncol")
+"""Height and width of the picture whose pixels are the columns, as the usual hyperspectral files have them."""
 MOST = 2_000_000
 """Entries of a companion that is looked at as names or axis."""
 
@@ -30,6 +32,8 @@ def describes(name: str, kind: str, shape: Sequence[int]) -> bool:
         return kind in "fiubU"
     if _is_truth(name) and len(shape) == 2:
         return kind in "fiub" and 0 < math.prod(shape) <= MOST
+    if name.lower() in SIDES:
+        return kind in "fiu" and math.prod(shape) == 1
     along = len(shape) == 1 or (len(shape) == 2 and min(shape) == 1)
     if not along or not 0 < math.prod(shape) <= MOST:
         return False
@@ -44,6 +48,14 @@ def classes_of_pixels(found: Mapping[str, Array], map_shape: tuple[int, int]) ->
     """The one map of classes that lies beside a picture of this height and width, as labels of its pixels."""
     maps = [array for name, array in found.items() if _is_truth(name) and array.shape == map_shape]
     return {"labels": maps[0]} if len(maps) == 1 and not any(name in LABELS for name in found) else {}
+
+
+def map_sides(found: Mapping[str, Array], columns: int) -> tuple[int, int] | None:
+    """Height and width, if such numbers lie beside a matrix and their product is the number of its columns."""
+    sides = {name.lower(): float(array.ravel()[0]) for name, array in found.items() if name.lower() in SIDES}
+    if len(sides) < len(SIDES) or sides["nrow"] * sides["ncol"] != columns or min(sides.values()) < 1:
+        return None
+    return int(sides["nrow"]), int(sides["ncol"])
 
 
 Thing = TypeVar("Thing")

@@ -14,11 +14,15 @@ from semf_core.common.errors import InvalidInput
 from semf_core.common.extras import optional
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.base import Array, check_real
-from semf_core.datasets.reading import Limits, Raw, shown
-from semf_core.datasets.stacks import stacked
+from semf_core.datasets.reading import Limits, Raw, is_readable, shown
+from semf_core.datasets.stacks import matrix_or_stack, stacked
 
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".pgm", ".pbm", ".ppm", ".pnm", ".tif", ".tiff", ".bmp")
 FORMATS = ("PNG", "JPEG", "PPM", "TIFF", "BMP")
+TIFF = (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
+"""How TIFF files begin, those beyond 4 GB among them."""
+BANDS = "SC"
+"""What tifffile calls the samples of a pixel and the channels of a microscope."""
 DEEP_MODES = ("I", "F", "I;16", "I;16B", "I;16L")
 """Grey values beyond 8 bits, which a conversion to 8 bits would destroy."""
 
@@ -33,7 +37,7 @@ def is_image(filename: str) -> bool:
 
 def read_image(name: str, content: bytes, colour: str, stack: str, limits: Limits) -> Raw:
     """Grey values as stored (0..255 for ordinary files, no scaling); channels or pages are a 3-D array."""
-    tiff = content[:4] in (b"II*\x00", b"MM\x00*")
+    tiff = content[:4] in TIFF
     try:
         picture = _opened(name, content, limits)
         several = tiff and _has_second_page(picture)
@@ -42,7 +46,8 @@ def read_image(name: str, content: bytes, colour: str, stack: str, limits: Limit
             raise
         several = True  # one page in many bands, which Pillow does not know
     if several:
-        return stacked(_pages(name, content, limits), stack, {})
+        pages, told = _pages(name, content, limits)
+        return matrix_or_stack(pages, {}, stack, told=told)
     limits.check_entries(name, *picture.size)
     if colour == "grey" or picture.mode in DEEP_MODES:
         return Raw(_decoded(name, picture))
@@ -50,17 +55,18 @@ def read_image(name: str, content: bytes, colour: str, stack: str, limits: Limit
     return stacked(_decoded(name, picture, "RGB"), "bands-last", {"row_names": np.array(CHANNELS)})
 
 
-def _pages(name: str, content: bytes, limits: Limits) -> Array:
-    """All pages of a TIFF file, or its only one if it has bands, as a 3-D array."""
+def _pages(name: str, content: bytes, limits: Limits) -> tuple[Array, str]:
+    """All pages of a TIFF file, or its only one if it has bands, as a 3-D array, and what its axes say that they are."""
     with optional():
         import tifffile
     try:
         with tifffile.TiffFile(io.BytesIO(content)) as file:
             series = file.series[0]
             shape = tuple(side for side in series.shape if side > 1)
+            axes = "".join(axis for axis, side in zip(series.axes, series.shape, strict=True) if side > 1)
             limits.check_entries(name, math.prod(shape[:1]), math.prod(shape[1:]))
             limits.check_members(name, len(file.pages))
-            if len(shape) not in (2, 3):
+            if len(shape) < 2 or not is_readable(shape):
                 raise InvalidInput(name, f"has pages of {len(shape)} dimensions", "save a stack of grey pictures")
             check_real(name, series.dtype)
             pages = series.asarray(maxworkers=1).reshape(shape)
@@ -68,7 +74,8 @@ def _pages(name: str, content: bytes, limits: Limits) -> Array:
         raise
     except Exception:
         raise InvalidInput(name, "is a TIFF file whose pages cannot be read", "save it again without compression") from None
-    return pages if pages.ndim == 3 else pages[None]
+    told = "bands-last" if axes[-1] in BANDS else "bands-first" if axes[0] in BANDS else "pictures-first"
+    return (pages, told) if pages.ndim > 2 else (pages[None], "pictures-first")
 
 
 def _opened(name: str, content: bytes, limits: Limits) -> Image.Image:

@@ -20,7 +20,7 @@ from semf_core.datasets.bag_of_words import is_bag, read_bag
 from semf_core.datasets.base import Dataset, real_matrix, sparse_matrix
 from semf_core.datasets.companions import fitting
 from semf_core.datasets.gaps import without_gaps
-from semf_core.datasets.hdf5 import read_h5ad, read_mat73
+from semf_core.datasets.hdf5 import read_mat73
 from semf_core.datasets.images import IMAGE_ENDINGS, NamedContent, is_image, read_image, stack_images
 from semf_core.datasets.joined import is_table, join_tables
 from semf_core.datasets.matlab import read_mat
@@ -28,6 +28,7 @@ from semf_core.datasets.parquet import read_parquet
 from semf_core.datasets.preparation import prepared
 from semf_core.datasets.reading import LARGEST, Found, Limits, Raw, Reading, listed, shown
 from semf_core.datasets.scaling import divided, scales
+from semf_core.datasets.single_cell import UNKNOWN, read_h5, read_h5ad
 from semf_core.datasets.sound import read_wav
 from semf_core.datasets.sparse_text import is_matrix_or_list, is_sparse_text, read_sparse_text
 from semf_core.datasets.stacks import matrix_or_stack
@@ -40,7 +41,7 @@ KINDS = dict.fromkeys((".csv", ".tsv", ".txt", ".gct", ".tab", ".dat", ".asc", "
     IMAGE_ENDINGS, "picture"
 )
 KINDS |= {".npy": "NPY", ".npz": "NPZ", ".mat": "MAT", ".zip": "ZIP", ".h5ad": "AnnData", ".parquet": "Parquet"}
-KINDS |= {".wav": "WAV", ".mtx": "Matrix Market"}
+KINDS |= {".wav": "WAV", ".mtx": "Matrix Market", ".h5": "HDF5", ".hdf5": "HDF5"}
 SIGNATURES = (
     (b"\x93NUMPY", "NPY"),
     (b"PK\x03\x04", "ZIP"),
@@ -51,17 +52,20 @@ SIGNATURES = (
     (b"PAR1", "Parquet"),
     (b"RIFF", "WAV"),
     (b"RIFX", "WAV"),
+    (b"RF64", "WAV"),
     (b"%%MatrixMarket", "Matrix Market"),
     (b"\x89PNG\r\n\x1a\n", "picture"),
     (b"\xff\xd8\xff", "picture"),
     (b"II*\x00", "picture"),
     (b"MM\x00*", "picture"),
+    (b"II+\x00", "picture"),
+    (b"MM\x00+", "picture"),
     (b"\x1f\x8b", "gzip"),
     (b"%PDF", "PDF"),
     (b"GIF8", "GIF"),
 )
 """How files begin whose kind is beyond doubt."""
-ENDINGS = ", ".join(KINDS) + ", and tables and .mtx packed as .gz"
+ENDINGS = ", ".join(KINDS) + " (tables, .mtx: also .gz)"
 ADVICE: dict[str, tuple[str, str]] = {
     ending: (kind, remedy)
     for endings, kind, remedy in (
@@ -69,7 +73,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         (".mp3 .flac .ogg .m4a .aac .aif .aiff", "is a packed recording", "save it as WAV"),
         (".rds .rda .rdata", "is R's own format", "write the table with write.csv"),
         (".pkl .pickle .joblib", "could run programs when it is opened", "save the array with numpy.save"),
-        (".h5 .hdf5 .loom", "is HDF5 of no known layout", "save it as .h5ad (scanpy reads 10x .h5 and .loom), MAT or NPY"),
+        (".loom .zarr", *UNKNOWN),
         (".hdr .img .bil .bip .bsq .raw", "is a raw picture in bands", "save it as MAT, NPY or TIFF"),
         (".spc .jdx .dx .wdf .spe .opus", "is a spectrometer's own format", "export it as CSV or text"),
         (".gif .webp .heic .svg", "is a picture that is not read", "save it as PNG"),
@@ -240,7 +244,7 @@ def _kind(name: str, start: bytes) -> str:
     fits = {"NPZ": ("ZIP",), "MAT": ("MAT", "HDF5"), "AnnData": ("HDF5",)}.get(kind, (kind,))
     if found is not None and found not in fits:
         raise InvalidInput(name, f"is named {ending} but holds {found} content", "give it the ending of its content")
-    if found is None and kind in ("NPY", "NPZ", "ZIP", "AnnData", "Parquet", "WAV", "Matrix Market"):
+    if found is None and kind in ("NPY", "NPZ", "ZIP", "AnnData", "HDF5", "Parquet", "WAV", "Matrix Market"):
         raise InvalidInput(name, f"is named {ending} but does not hold {kind} content", "save it again")
     return kind
 
@@ -325,6 +329,7 @@ _READERS: dict[str, _Reader] = {
     "ZIP": _read_archive,
     "picture": lambda name, content, reading, limits: read_image(name, content, reading.colour, reading.stack, limits),
     "AnnData": lambda name, content, reading, limits: read_h5ad(name, content, reading.member, limits),
+    "HDF5": lambda name, content, reading, limits: read_h5(name, content, reading.member, limits),
     "Parquet": lambda name, content, reading, limits: read_parquet(name, content, reading.index, limits),
     "WAV": lambda name, content, reading, limits: read_wav(name, content, limits),
     "Matrix Market": lambda name, content, reading, limits: matrix_market.read_mtx(name, content, (), limits),

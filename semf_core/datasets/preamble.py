@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from semf_core.common.spreadsheets import MARK
 from semf_core.datasets.reading import listed, shown
 from semf_core.datasets.table_layout import decoded, is_number, split
 
@@ -15,6 +16,7 @@ FEWEST_LINES = 3
 GCT = re.compile(rb"#1\.[23][^\n]*\n[^\n]*(?:\n|\Z)")
 FEATURE = b"feature"
 """Heads the names of the rows in a GCT file, whose columns are always the samples."""
+LINE = re.compile(rb"^(?=[+-]?[\d.])", re.M)
 BANG = re.compile(rb"^!.*$", re.M)
 """What GEO writes about a series, before and after its table."""
 QUOTED = re.compile(rb'"[^"]*"')
@@ -56,6 +58,8 @@ def _gct(table: bytes, sizes: list[bytes]) -> tuple[bytes, tuple[str, ...]]:
     for i in numbers:
         lines[i] = b""
     lines[0] = FEATURE + b"\t" + lines[0].partition(b"\t")[2]
+    rest = b"\n".join(lines[1:])
+    lines[1:] = [LINE.sub(MARK.encode(), rest)]  # ids are names, also where they are numbers
     return b"\n\n" + b"\n".join(lines), tuple(said)
 
 

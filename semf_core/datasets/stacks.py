@@ -11,7 +11,7 @@ import numpy as np
 
 from semf_core.datasets.axes import Axes, Axis
 from semf_core.datasets.base import Array
-from semf_core.datasets.companions import LABELS, axes_of, classes_of_pixels
+from semf_core.datasets.companions import LABELS, axes_of, classes_of_pixels, map_sides
 from semf_core.datasets.reading import Raw, colour_side
 from semf_core.datasets.table_names import samples_of
 
@@ -32,9 +32,12 @@ def likely_stack(shape: Sequence[int], bands_last: bool = False) -> str:
     return "pictures-first" if apart_last < apart_first else "bands-last"
 
 
-def stacked(array: Array, stack: str, found: Mapping[str, Array], bands_last: bool = False) -> Raw:
-    """The matrix of a 3-D array; `found` may hold names for its samples, or the wavelengths of its bands."""
-    chosen = likely_stack(array.shape, bands_last) if stack == "auto" else stack
+def stacked(array: Array, stack: str, found: Mapping[str, Array], bands_last: bool = False, told: str = "") -> Raw:
+    """The matrix of a 3-D array; `found` may hold names for its samples, or the wavelengths of its bands.
+
+    `told` is what the file itself says that the array is.
+    """
+    chosen = told or likely_stack(array.shape, bands_last) if stack == "auto" else stack
     first, second, third = array.shape
     image_shape = map_shape = None
     if chosen == "pictures-first":
@@ -64,15 +67,20 @@ def colours(array: Array, side: int) -> Raw:
     return Raw(data, image_shape=(3 * height, width), samples_fixed=True, remarks=(f"A 4-D array, read as {words}.",))
 
 
-def matrix_or_stack(data: Any, found: dict[str, Array], stack: str, bands_last: bool = False) -> Raw:
+def matrix_or_stack(data: Any, found: dict[str, Array], stack: str, bands_last: bool = False, told: str = "") -> Raw:
     """What a reader found, with its companions, as rows and columns stand in the file."""
     if (side := colour_side(data.shape)) is not None:
         return replace(colours(data, side), extras=found)
     if data.ndim == 3:
-        raw = stacked(data, stack, found, bands_last)
+        raw = stacked(data, stack, found, bands_last, told)
         classes = classes_of_pixels(found, raw.axes.map_shape) if raw.axes.map_shape is not None else {}
         return replace(raw, extras=found | classes)
     axes = axes_of(found, data.shape)
+    if "map_shape" not in found and (sides := map_sides(found, data.shape[1])) is not None:
+        # The pixels stay in their order, which is MATLAB's: down the columns of the picture.
+        pixels = f"{sides[0]} × {sides[1]} pixels"
+        remark = f"Samples are the {pixels} of a picture, counted down its columns: it is drawn lying on its side."
+        return Raw(data, extras=found | {"map_shape": np.array(sides[::-1])}, axes=axes, remarks=(remark,))
     labels = next((found[name].size for name in LABELS if name in found), 0)
     labelled = labels == data.shape[0] != data.shape[1]
     if not labelled and axes.rows.values is None and axes.columns.values is None:

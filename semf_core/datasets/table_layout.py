@@ -19,6 +19,8 @@ from semf_core.datasets.axes import titled
 
 Array = np.ndarray
 MISSING_WORDS = tuple(word.encode() for word in GAPS)
+COUNTED = "sample number"
+"""Stands behind ACROSS, before a title, where the first line merely counts columns that have no names."""
 ACROSS = "\\"
 """Stands in the first cell of a table between the heading of the first column and that of the first line."""
 BAR = b"|"
@@ -239,7 +241,8 @@ def _names_columns(first: Sequence[bytes], body: Sequence[Sequence[bytes]], word
     if header == "data":
         return False
     numbers = [[row[j] for j in range(len(row)) if j not in words] for row in body]
-    if others in ([b"%d" % (j + start) for j in range(len(others))] for start in (0, 1)) and len(others) > 2 and len(body) > 1:
+    counts = others[1:] if others[:1] == [b""] else others
+    if counts in ([b"%d" % (j + start) for j in range(len(counts))] for start in (0, 1)) and len(counts) > 2 and len(body) > 1:
         return not any(_in_order(row) for row in numbers)  # pandas counts columns that have no names
     if not words:
         return False

@@ -11,7 +11,7 @@ import numpy as np
 from semf_core.datasets.axes import Axes, Axis, clock_times, moments, titled
 from semf_core.datasets.maps import map_of
 from semf_core.datasets.reading import Raw, listed, shown
-from semf_core.datasets.table_layout import FEWEST, LOOKED_AT, Layout, Words, in_order, is_axis_word, is_number
+from semf_core.datasets.table_layout import COUNTED, FEWEST, LOOKED_AT, Layout, Words, in_order, is_axis_word, is_number
 
 Array = np.ndarray
 UNTITLED = frozenset(("name", "axis"))
@@ -65,6 +65,11 @@ SAMPLES = frozenset(
         "documents",
         "doc",
         "docs",
+        "gsm",
+        "srr",
+        "tcga",
+        "spectrum",
+        "participant",
     ]
 )
 """Words in the title of names that are those of samples."""
@@ -90,8 +95,11 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
         data, top = data[:, 1:], None if top is None else top[1:]
     elif top is not None and told in ("auto", "names") and (coordinates := _coordinates(top)):
         placed, map_shape, order = map_of(top[:coordinates], list(data[:, :coordinates].T))
+        what = f"The first {coordinates} columns are the places of the rows."
+        if rows and map_shape is None:
+            what = f"Left out, because they say more of the rows: {listed(top[:coordinates])}."
+        remarks.append(f"{what} Say so if they are data.")
         rows, labels = rows.take(order) if rows else placed, None if labels is None else labels[order]
-        remarks.append(f"The first {coordinates} columns are the places of the rows. Say so if they are data.")
         data, top, used = data[order, coordinates:], top[coordinates:], "names"
     elif not rows and data.shape[1] > 1:
         rows, used = _from_numbers(data, top, told, remarks)
@@ -102,7 +110,9 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
         data, top, used = data[:, more:], top[more:], "names"
     corner = layout.header[layout.words[0]] if layout.header and layout.words else ""
     columns = Axis()
-    if top is not None and (layout.texts or header == "names"):
+    if layout.across and layout.across.startswith(COUNTED) and top == [str(j + 1) for j in range(data.shape[1])]:
+        columns = titled(layout.across[len(COUNTED) :].lstrip(": "))
+    elif top is not None and (layout.texts or header == "names"):
         columns = titled(layout.across or "", names=tuple(top))
     elif top is not None:
         sure = layout.across is not None or header == "axis"
@@ -204,6 +214,12 @@ def title_words(title: str) -> list[str]:
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", title).lower())
 
 
+def shared_words(axis: Axis) -> set[str]:
+    """The words that all names of an axis have in common: doc of doc1, doc2, …"""
+    names = (axis.names or ())[:LOOKED_AT]
+    return set.intersection(*(set(title_words(name)) for name in names)) if names else set()
+
+
 def _is_whole(values: Array) -> bool:
     there = values[np.isfinite(values)]
     return bool((there == np.rint(there)).all())
@@ -300,6 +316,9 @@ def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array 
         return "rows", ", with " + ("times in the first column" if times else "an axis in the first row")
     if columns.values is not None or rows.values is not None:
         return "columns", ", with " + ("times in the first row" if columns.values is not None else "an axis in the first column")
+    for axis, other, this, place in ((columns, "rows", "columns", "row"), (rows, "columns", "rows", "column")):
+        if (shared := shared_words(axis)) & (SAMPLES | FEATURES):
+            return this if shared & SAMPLES else other, f", names such as “{shown(axis.label(0))}” in the first {place}"
     if rows.names is not None and columns.names is not None:
         return ("columns" if shape[0] > shape[1] else "rows"), ", names in the first row and in the first column"
     if rows.names is not None:

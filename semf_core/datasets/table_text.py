@@ -142,6 +142,11 @@ def _names(line: bytes, delimiter: bytes, body: list[bytes]) -> list[bytes] | No
     cells = [cell.lstrip(b"#").strip() for cell in split(line, delimiter)]
     if len(cells) > len(body):
         cells = [cell for cell in cells if cell]
-    if len(cells) != len(body) or (all(_is_number(cell) for cell in cells[1:]) and all(_is_number(cell) for cell in body)):
+    told = cells[0].endswith((b"=", b":"))  # a setting of the instrument and its value
+    if (
+        told
+        or len(cells) != len(body)
+        or (all(_is_number(cell) for cell in cells[1:]) and all(_is_number(cell) for cell in body))
+    ):
         return None
     return [b'"' + cell.replace(b'"', b'""') + b'"' if delimiter in cell or b'"' in cell else cell for cell in cells]

@@ -1,4 +1,4 @@
-"""One picture of a dataset: some samples as pictures, or the matrix as a heat map; its cost is bounded by what is shown."""
+"""One picture of a dataset: samples or bands as pictures, curves, or a heat map; its cost is bounded by what is shown."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from semf_core.drawing.pictures import Curve, Picture, Shape, basis, columns_of,
 
 Array = np.ndarray
 SAMPLES = 60
+BANDS = 24
 SIDE = 400
 """Rows and columns of a heat map."""
 FEW, SMALL_SIDE = 4, 48
@@ -32,6 +33,22 @@ def shown_part(shape: tuple[int, int], small: bool = False) -> tuple[Array, Arra
     """Rows and columns of the heat map."""
     side = SMALL_SIDE if small else SIDE
     return _spread(shape[0], side), _spread(shape[1], side)
+
+
+def shown_bands(count: int, small: bool = False) -> Array:
+    """Indices of the rows that are drawn where each of them is a picture."""
+    return _spread(count, FEW if small else BANDS)
+
+
+def way_of(shape: tuple[int, int] | None, axes: Axes) -> str:
+    """How data are drawn: samples as pictures of this shape or as curves, bands as pictures, a spectrogram, or a heat map."""
+    if shape is not None:
+        return "pictures"
+    if axes.map_shape is not None:
+        return "bands"
+    if not axes.rows.ordered:
+        return "heat map"
+    return "spectrogram" if axes.columns.ordered else "curves"
 
 
 def _spread(count: int, most: int) -> Array:
@@ -56,18 +73,25 @@ def coefficients(V: Array, axes: Axes, theme: str = "light") -> Picture:
 
 
 def overview(dataset: Dataset, shape: tuple[int, int] | None, small: bool = False) -> Picture:
-    """A montage of samples that are pictures of this height and width, otherwise a heat map; `small` for a thumbnail."""
-    if shape is not None:
-        return _montage(dataset, shape, small)
-    rows, columns = shown_part(dataset.shape, small)
-    if isinstance(dataset.data, np.ndarray):
-        part = np.asarray(dataset.data[np.ix_(rows, columns)], dtype=float)
-    else:
-        part = np.asarray(dataset.data[:, columns][rows].toarray(), dtype=float)
-    return heat_map(part)
+    """The picture of a dataset whose samples may be pictures of this height and width; `small` for a thumbnail."""
+    way, axes = way_of(shape, dataset.axes), dataset.axes
+    if way in ("pictures", "curves"):
+        return _montage(dataset, column_shape(shape, axes), small)
+    if way == "bands":
+        rows, columns = dataset.shape
+        return coefficients(_part(dataset.data, shown_bands(rows, small), np.arange(columns)), axes)
+    part = _part(dataset.data, *shown_part(dataset.shape, small))
+    upwards = way == "spectrogram" and np.argmin(axes.rows.values) == 0  # type: ignore[arg-type]
+    return heat_map(part[::-1] if upwards else part)
 
 
-def _montage(dataset: Dataset, shape: tuple[int, int], small: bool) -> Picture:
+def _part(data: Any, rows: Array, columns: Array) -> Array:
+    """Some rows and columns, dense."""
+    chosen = data[np.ix_(rows, columns)] if isinstance(data, np.ndarray) else data[:, columns][rows].toarray()
+    return np.asarray(chosen, dtype=float)
+
+
+def _montage(dataset: Dataset, shape: Shape, small: bool) -> Picture:
     """Each sample is made as small as it is drawn before the next ones are read."""
     chosen = shown_samples(dataset.shape[1], small)
     step = max(1, AT_A_TIME // dataset.shape[0])

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from semf_core.common.extras import optional
 from semf_core.datasets import Axis, Dataset
-from semf_core.datasets.hdf5 import SLASH
+from semf_core.datasets.single_cell import SLASH
 from semf_core.exports.story import from_run
 from semf_core.model.codegen import readable_json
 from semf_core.runs.folder import RunFolder

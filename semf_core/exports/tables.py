@@ -15,7 +15,7 @@ from semf_core.common.spreadsheets import MARK, csv_line, csv_text, safe_cell, t
 from semf_core.datasets import Axes, Axis, Dataset
 from semf_core.datasets.axes import clock_times, moments
 from semf_core.datasets.parquet import INDEX
-from semf_core.datasets.table_layout import ACROSS, is_axis_word
+from semf_core.datasets.table_layout import ACROSS, COUNTED, is_axis_word
 from semf_core.drawing.top import Top, top
 from semf_core.exports.story import Story, from_run
 from semf_core.model.codegen import readable_json
@@ -74,7 +74,7 @@ def _top(story: Story) -> bytes:
 def _named(A: np.ndarray, rows: Axis, columns: Axis) -> bytes:
     """A factor with its names; without a first column where the rows have none."""
     cells, form = _cells(rows), _form(A)
-    header = _cells(columns) or [f"sample {j + 1}" for j in range(A.shape[1])]
+    header = _cells(columns) or [str(j + 1) for j in range(A.shape[1])]
     if cells is None:
         return (csv_line(header) + "".join(csv_line(form % v for v in line) for line in A)).encode()
     lines = (csv_line([name, *(form % v for v in line)]) for name, line in zip(cells, A, strict=True))
@@ -95,6 +95,8 @@ def _corner(rows: Axis, columns: Axis) -> str:
     heading = safe_cell(rows.heading) or ("axis" if rows.names is None else "name")
     told = (columns.names is None and columns.values is not None) or (columns.calendar and not columns.ordered)
     across = columns.heading or ("axis" if told else "")
+    if columns.cells() is None:
+        across = f"{COUNTED}: {across}" if across else COUNTED
     named = rows.names is not None and (rows.ordered or not rows.calendar)
     plain = named or (is_axis_word(rows.heading) and rows.ordered and len(rows) > 2)
     return heading if plain and not across else f"{heading}{ACROSS}{across}"

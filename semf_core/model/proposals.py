@@ -20,9 +20,13 @@ SMALL_RANK = 40
 """Data of at most this rank is taken at its word: as many components as its rank."""
 GAP = 1.6
 """A singular value that is so many times the next one ends what is more than noise."""
+END = 10
+"""The last singular value of data of small rank is so many times what follows, which is rounding."""
 SMALLEST = 1e-3
 """Of the largest singular value: gaps among smaller ones are of rounding in the file."""
-ITERATIONS = 1000
+ITERATIONS, FEWEST_ITERATIONS = 1000, 50
+WORK, SPARSE_COST = 6e10, 3
+"""Entries times components times iterations: about half a minute of one core; a sparse entry costs as three dense ones."""
 UNKNOWN = 10
 """Components where nothing is known of the singular values."""
 
@@ -40,21 +44,32 @@ def propose(source: DatasetSource, dataset: Dataset, found: Facts, values: Spect
     rank, because = _rank(values, dataset.shape)
     sets: tuple[StructureSet, ...] = (Nonnegative(),) if found.low >= 0 else ()
     sign = "no entry is negative, so X and Y are nonnegative" if sets else "it has negative entries, so no sign is imposed"
-    spec = ModelSpec(source, rank, sets, sets, limits=Limits(max_iter=ITERATIONS))
-    why = f"Proposed for this data: {sign}; rank {rank}, because {because}."
+    iterations = _iterations(dataset, rank)
+    spec = ModelSpec(source, rank, sets, sets, limits=Limits(max_iter=iterations))
+    short = f" The data are large, so it ends after {iterations} iterations: go on from there if the curve still falls."
+    why = f"Proposed for this data: {sign}; rank {rank}, because {because}.{short if iterations < ITERATIONS else ''}"
     return Proposal(replace(spec, title=title_of(spec, dataset.title)), why)
+
+
+def _iterations(dataset: Dataset, rank: int) -> int:
+    """As many iterations as a visitor waits for."""
+    m, n = dataset.shape
+    entries = m * n if isinstance(dataset.data, np.ndarray) else SPARSE_COST * dataset.data.nnz
+    return int(np.clip(WORK / (entries * rank), FEWEST_ITERATIONS, ITERATIONS))
 
 
 def _rank(values: Spectrum, shape: tuple[int, int]) -> tuple[int, str]:
     """How many components, and the reason."""
     if not len(values.values):
         return min(UNKNOWN, *shape), "the matrix is too large for its singular values, so this is a mere start"
-    if values.complete and FEWEST <= values.rank <= SMALL_RANK and values.rank < min(shape):
+    if values.complete and FEWEST <= values.rank <= SMALL_RANK and values.rank < min(shape) and _ends(values):
         return values.rank, f"the data has exactly {values.rank} singular values above rounding"
     gap = _gap(values.values)
     if gap is not None:
         fall = values.values[gap - 1] / values.values[gap]
         return gap, f"the singular values fall by a factor of {fall:.2g} after number {gap}"
+    if len(values.values) < min(shape) and not values.complete:
+        return min(UNKNOWN, *shape), f"the {len(values.values)} leading singular values show no gap, so this is a mere start"
     energy = np.square(values.values)
     rest = energy[1:] if len(energy) > 1 else energy
     total = float(rest.sum())
@@ -64,8 +79,13 @@ def _rank(values: Spectrum, shape: tuple[int, int]) -> tuple[int, str]:
     rank = max(FEWEST, min(MOST, reached, *shape))
     if rank < reached:
         return rank, f"its singular values fall slowly, and {rank} components are as many as can be looked at"
-    known = "" if values.complete else f" of the {len(values.values)} leading ones"
-    return rank, f"{rank} singular values hold {100 * SHARE:.0f} % of what varies around the first{known}"
+    return rank, f"{rank} singular values hold {100 * SHARE:.0f} % of what varies around the first"
+
+
+def _ends(values: Spectrum) -> bool:
+    """Whether the singular values end at the rank, instead of sinking into the rounding of single precision."""
+    rest = values.values[values.rank :]
+    return not len(rest) or rest[0] < values.values[values.rank - 1] / END
 
 
 def _gap(sigma: np.ndarray) -> int | None:

@@ -189,6 +189,27 @@ class TestStacks:
         bands = saved(tifffile.imwrite, RNG.random((6, 5, 9)).astype(np.float32), photometric="minisblack", planarconfig="contig")
         assert load_bytes("a.tif", bands).axes.map_shape == (6, 5)
 
+    def test_pixels_of_the_usual_hyperspectral_files_make_their_picture(self):
+        content = saved(scipy.io.savemat, {"Y": RNG.random((5, 12)), "nRow": 3, "nCol": 4, "nBand": 5})
+        one = find_files([("a.mat", content)])
+        assert one.dataset.axes.map_shape == (4, 3) and "3 × 4 pixels" in one.remarks[0] and not one.dataset.note
+        other = saved(scipy.io.savemat, {"Y": RNG.random((5, 12)), "nRow": 3, "nCol": 5})
+        assert load_bytes("a.mat", other).axes.map_shape is None
+
+    def test_the_axes_of_a_tiff_file_say_what_its_pages_are(self):
+        pages = RNG.integers(0, 9, (8, 7, 30), np.uint16)  # the first two sides are the most alike
+        for more in (
+            {"imagej": True, "metadata": {"axes": "TYX"}},
+            {"bigtiff": True},
+            {"ome": True, "metadata": {"axes": "ZYX"}},
+        ):
+            loaded = load_bytes("a.tif", saved(tifffile.imwrite, pages, photometric="minisblack", **more))
+            assert loaded.image_shape == (7, 30) and loaded.shape == (210, 8)
+        channels = saved(tifffile.imwrite, pages, imagej=True, metadata={"axes": "CYX"})
+        assert load_bytes("a.tif", channels).axes.map_shape == (7, 30)
+        colours = saved(tifffile.imwrite, np.zeros((5, 7, 30, 3), np.uint8), photometric="rgb")
+        assert load_bytes("a.tif", colours).image_shape == (21, 30)
+
     def test_colour_as_channels(self):
         A = RNG.integers(0, 256, (3, 4, 3), np.uint8)
         content = saved(Image.fromarray(A).save, "PNG")

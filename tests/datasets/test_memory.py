@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy
 from PIL import Image
 from pyarrow import parquet as pq
 from scipy import sparse
@@ -140,6 +141,7 @@ def test_a_sparse_matrix_is_described_without_being_filled():
 
 
 def test_a_recording_is_measured_before_it_becomes_numbers():
+    assert scipy.signal, "its import is not part of what is measured"
     stream = io.BytesIO()
     wavfile.write(stream, 8000, np.zeros(2 * MB, np.int16))
 

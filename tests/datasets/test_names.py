@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -94,6 +95,31 @@ class TestTables:
         axis = found(text, reading=Reading()).dataset.axes.rows
         assert axis.calendar and axis.names[0] == form.format(1) and np.diff(axis.values).tolist() == [86400.0] * 3
         assert moment(axis.values[0]).startswith("2020-01-01")
+
+    @pytest.mark.parametrize(
+        ("first", "second", "days"),
+        [("Jan 2021", "Feb 2021", 31), ("Jan-21", "Feb-21", 31), ("2021Q1", "2021Q2", 90), ("2-May-2021", "3-May-2021", 1)],
+    )
+    def test_months_and_quarters(self, first, second, days):
+        axis = found(f"when,a,b\n{first},1,2\n{second},3,5\n", reading=Reading()).dataset.axes.rows
+        assert axis.calendar and axis.names == (first, second) and np.diff(axis.values).tolist() == [86400.0 * days]
+
+    def test_times_with_am_and_pm(self):
+        axis = found("t,a,b\n01/01/2024 11:30 AM,1,2\n01/01/2024 12:15 PM,3,5\n", reading=Reading()).dataset.axes.rows
+        assert axis.calendar and np.diff(axis.values).tolist() == [2700.0]
+
+    def test_words_that_names_share_tell_the_samples(self):
+        words = ["moon", "star", "bread"]
+        across = "," + ",".join(f"doc{j}" for j in range(9)) + "\n" + "".join(f"{w},{',1' * 8}\n" for w in words)
+        one = found(across, reading=Reading(orientation="auto"))
+        assert one.reading.orientation == "columns" and "such as “doc0”" in one.question
+        down = ",gene 1,gene 2\n" + "".join(f"x{i},{i},2\n" for i in range(9))
+        assert found(down, reading=Reading(orientation="auto")).reading.orientation == "rows"
+
+    def test_pandas_counts_rows_and_columns_that_have_no_names(self):
+        text = pd.DataFrame(np.random.default_rng(0).random((12, 9))).to_csv()
+        one = found(text, reading=Reading(orientation="auto"))
+        assert "axis" not in one.question and one.dataset.axes.columns.numbered and one.dataset.shape == (12, 9)
 
     def test_labels_and_further_words(self):
         text = "a,b,species,remark\n" + "\n".join(f"{i},{i * 2},{'xy'[i % 2]},r{i}" for i in range(6))
@@ -264,12 +290,23 @@ def test_any_names_titles_units_and_axes_come_back_from_snapshot_and_export(expo
         assert U.columns.names == tuple(component_names(content.components, 2)), kind
 
 
-def test_a_factor_without_names_comes_back_from_parquet_without_names(exported, tmp_path_factory):
-    content = replace(from_run(exported[0], exported[1], Label(title="t"), Story(0.0)), axes=Axes())
+MONTHS = ("Jan 2021", "Feb 2021", "Mar 2021", "Apr 2021")
+EVENING = ("01/02/2024 9:00 PM", "01/02/2024 9:30 PM", "01/02/2024 10:00 PM", "01/02/2024 10:30 PM")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "mat", "h5ad"])
+@pytest.mark.parametrize(
+    "samples",
+    [Axis(), Axis("month", names=MONTHS), Axis("m", "", EVENING, moments(EVENING), calendar=True), Axis(names=("2Q1", *"abc"))],
+    ids=["without names", "months as names", "times of an evening", "no quarter"],
+)
+def test_samples_come_back_as_they_were(exported, tmp_path_factory, kind, samples):
+    content = replace(from_run(exported[0], exported[1], Label(title="t"), Story(0.0)), axes=Axes(columns=samples))
     opened = RunFolder(tmp_path_factory.mktemp("opened"))
     to_run_folder(read_snapshot("a.semf", snapshot_bytes(content)), opened)
-    U = again("parquet", opened, "U")
+    U, V = again(kind, opened, "U"), again(kind, opened, "V")
     assert U.shape == (3, 2) and not U.axes.rows
+    assert (V.axes.rows if kind == "parquet" else V.axes.columns) == samples
 
 
 def test_the_tops_and_the_report_have_the_names(exported):

@@ -148,6 +148,27 @@ def test_gct_1_3_says_more_of_rows_and_samples():
     assert any("symbol, gene_no" in remark for remark in one.remarks) and any("dose" in remark for remark in one.remarks)
 
 
+def test_numbers_that_a_gct_file_calls_its_rows_are_names():
+    lines = "".join(f"{700 + i}\tG{i}\t{i % 3}\t2\t3\n" for i in range(9))
+    for head in ("#1.2\n9\t3\nName\tDescription\ta\tb\tc\n", "#1.3\n9\t3\t1\t0\nid\tsymbol\ta\tb\tc\n"):
+        data = found(head + lines, "a.gct", AUTO).dataset
+        assert data.axes.rows.names == tuple(str(700 + i) for i in range(9)) and data.axes.columns.names == tuple("abc")
+
+
+def test_settings_of_an_instrument_are_no_header():
+    text = "#Acq. time (s)=\t10\n#AxisType[1]=\tSpectr\n" + "".join(f"{200 + i * 1.5}\t{i * i % 7}\n" for i in range(12))
+    data = found(text, "a.txt", AUTO).dataset
+    assert data.axes.rows.title == "" and data.axes.rows.values[0] == 200 and data.axes.columns.names is None
+
+
+def test_what_else_was_measured_of_named_spectra_is_no_place_of_a_map():
+    head = ",fat,water," + ",".join(str(850 + 2 * j) for j in range(12)) + "\n"
+    text = head + "".join(f"meat{i},{i}.5,{60 - i}," + ",".join(f"{(i + j) % 5}" for j in range(12)) + "\n" for i in range(6))
+    one = found(text, "a.csv", AUTO)
+    assert one.dataset.shape == (12, 6) and one.dataset.axes.columns.names[0] == "meat0" and one.dataset.axes.map_shape is None
+    assert "say more of the rows: fat, water" in one.remarks[0]
+
+
 def test_the_columns_of_a_gct_file_are_samples_however_few_rows_there_are():
     one = found("#1.2\n2\t5\nName\tDescription\ta\tb\tc\td\te\ng1\tx\t1\t2\t3\t4\t5\ng2\ty\t1\t2\t3\t4\t9\n", "a.gct", AUTO)
     assert one.dataset.shape == (2, 5) and one.reading.orientation == "columns"

@@ -209,7 +209,7 @@ class TestDates:
         assert not found(text, reading=Reading(index="names")).dataset.axes.rows.calendar
 
 
-@pytest.mark.parametrize("ending", [".xlsx", ".mp3", ".rds", ".pkl", ".h5"])
+@pytest.mark.parametrize("ending", [".xlsx", ".mp3", ".rds", ".pkl", ".loom"])
 def test_known_files_that_are_not_read_are_told_what_to_do(ending):
     assert not set(ADVICE) & set(KINDS)
     with pytest.raises(InvalidInput, match=r"save|write"):
