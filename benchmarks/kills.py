@@ -1,4 +1,4 @@
-"""Kill -9 and full disks at random moments: `python -m benchmarks.kills [--kills 300] [--full 50]`.
+"""Kill -9 and full disks at random moments: `python -m benchmarks.kills [--kills 300] [--full 50] [--seed 0]`.
 
 Workers, servers and the process of the studies are killed while they compute, and a small disk fills up and is emptied
 again. What was finished must be there afterwards, unchanged; what was interrupted must end with the numbers of a run
@@ -329,9 +329,10 @@ def main(argv: list[str] | None = None) -> None:
     options = parser(__doc__)
     options.add_argument("--kills", type=int, help="how many kills (300; 12 with --quick)")
     options.add_argument("--full", type=int, help="how many times the disk is full (50; 3 with --quick)")
+    options.add_argument("--seed", type=int, default=0, help="of the moments")
     chosen = options.parse_args(argv)
     kills, full = chosen.kills or (12 if chosen.quick else 300), chosen.full or (3 if chosen.quick else 50)
-    rng, began = random.Random(0), time.perf_counter()
+    rng, began = random.Random(chosen.seed), time.perf_counter()
     place = Path(tempfile.mkdtemp(prefix="semf-kills-"))
     try:
         rows = killed_workers(place / "workers", kills - kills // 3, rng).rows("kills of workers")
