@@ -21,8 +21,19 @@ def test_the_demo_gives_way_to_what_was_worked_on_last(service):
     assert page.session_state[workbench_state.SYNCED][0] == strip.current
 
 
+def test_a_strip_that_is_gone_gives_way_to_the_one_before_and_stays_known(service):
+    """Were it forgotten here, the browser would tell of it again after every drawing."""
+    strip, key = bench.begin(service, preset("swimmer-sparse"), bench.Manner(paused=True))
+    page = open_page("workbench")
+    known = {strip.id: key, new_id(): "key"}
+    page.session_state[session.STRIPS] = dict(known)
+    page.run()
+    assert page.query_params["bench"] == strip.id
+    assert set(page.session_state[session.STRIPS]) == set(known)
+
+
 LATEST, OTHER = new_id(), new_id()
-NOTHING = {"runs": {}, "snapshots": {}, "strips": {}, "lessons": {}}
+NOTHING: dict[str, dict[str, str]] = {"runs": {}, "snapshots": {}, "strips": {}, "lessons": {}}
 
 
 def _recall() -> None:
