@@ -342,6 +342,7 @@ def main(argv: list[str] | None = None) -> None:
     chosen = options.parse_args(argv)
     kills, full = chosen.kills or (12 if chosen.quick else 300), chosen.full or (3 if chosen.quick else 50)
     moments = {"workers": kills - kills // 3, "servers": kills // 6, "studies": kills // 3 - kills // 6, "disks": full}
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the small disk does not stay behind
     rng, place = random.Random(chosen.seed), Path(tempfile.mkdtemp(prefix="semf-kills-"))
     try:
         for phase in chosen.only:  # each is told at its end: all of them take long
