@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 import struct
@@ -10,10 +11,14 @@ import zipfile
 import zlib
 from collections.abc import Callable
 
+import h5py
 import numpy as np
+import pyarrow
 import scipy.io
 from PIL import Image
+from pyarrow import parquet
 from scipy import sparse
+from scipy.io import wavfile
 
 from benchmarks.mutations import DTYPES, damaged
 
@@ -141,9 +146,83 @@ def _pictures(rng: random.Random) -> bytes:
     return _zipped(members, rng)
 
 
+def _hdf5(rng: random.Random) -> bytes:
+    """As anndata or MATLAB write it, with parts that do not fit one another."""
+    A, stream = np.arange(24.0).reshape(4, 6), io.BytesIO()
+    with h5py.File(stream, "w") as file:
+        place = rng.choice(("X", "raw/X", "layers/counts", "M"))
+        if rng.random() < 0.5:
+            shape = rng.choice((A.shape, (1, 1), (2**40, 2**40), (-1, 6), (4,)))
+            file.create_group(place).attrs.update(
+                {"encoding-type": rng.choice(("csr_matrix", "csc_matrix", "x")), "shape": shape}
+            )
+            for name, values in (("data", A.ravel()), ("indices", np.tile(np.arange(6), 4)), ("indptr", 6 * np.arange(5))):
+                file[f"{place}/{name}"] = rng.choice((values, values, values, values[:-1], values - 3, [2**62], [0.5]))
+        else:
+            file.create_dataset(
+                place, rng.choice((A.shape, (10**6, 10**6), (1, 3))), rng.choice(("f8", "i1", "?")), chunks=(1, 1)
+            )
+        for side, number in (("obs", 4), ("var", 6)):
+            names = [rng.choice(("gene", "", "é", "x" * 5000)) for _ in range(number - rng.choice((0, 0, 1)))]
+            file.create_group(side).attrs["_index"] = rng.choice(("_index", "_index", "other"))
+            file[side].create_dataset("_index", data=names, dtype=h5py.string_dtype())
+    return stream.getvalue()
+
+
+def _parquet(rng: random.Random) -> bytes:
+    columns: tuple[list[object], ...] = (
+        [1, 2, None],
+        ["a", "b", "c"],
+        [0.5, float("nan"), float("inf")],
+        [[1], [2], [3]],
+        [True] * 3,
+    )
+    table = pyarrow.table({f"column {k}": rng.choice(columns) for k in range(rng.choice((1, 3, 30)))})
+    stream = io.BytesIO()
+    parquet.write_table(
+        pyarrow.concat_tables([table] * rng.choice((1, 40))), stream, compression=rng.choice(("none", "snappy", "zstd"))
+    )
+    return stream.getvalue()
+
+
+def _triples(rng: random.Random) -> list[bytes]:
+    """Lines of a sparse matrix as text."""
+    lines = [b"%d %d %d" % (row, column, rng.randrange(9)) for row in range(1, 5) for column in range(1, 5)]
+    lines[rng.randrange(16)] = rng.choice(
+        (b"1 1", b"0 1 1", b"99 1 1", b"1 1 nan", b"1 1 1e400", b"x y z", b"9" * 30 + b" 1 1", b"")
+    )
+    return lines
+
+
+def _matrix_market(rng: random.Random) -> bytes:
+    words = rng.choice(
+        (b"matrix coordinate real general", b"matrix array integer symmetric", b"matrix coordinate pattern hermitian")
+    )
+    sizes = rng.choice((b"4 4 16", b"4 4 16", b"4 4", b"999999999 999999999 16", b"4 4 999999999999", b"-4 4 16", b"0 0 0"))
+    content = b"\n".join([b"%%MatrixMarket " + words, b"% a remark", sizes, *_triples(rng)])
+    return gzip.compress(content) if rng.random() < 0.2 else content
+
+
+def _words(rng: random.Random) -> bytes:
+    sizes = rng.choice(([b"4", b"4", b"16"], [b"4", b"4", b"16"], [b"999999999", b"4", b"16"], [b"1", b"1", b"1"], []))
+    return b"\n".join([*sizes, *_triples(rng)])
+
+
+def _sound(rng: random.Random) -> bytes:
+    stream = io.BytesIO()
+    samples = np.zeros((rng.choice((1, 100, 5000)), rng.choice((1, 2))), rng.choice(("u1", "<i2", "<i4", "<f4", "<f8")))
+    wavfile.write(stream, rng.choice((1, 8000, 44_100)), samples)
+    content = bytearray(stream.getvalue())
+    if rng.random() < 0.5:  # another size, kind or rate
+        at = 4 * rng.randrange(1, 11)
+        content[at : at + 4] = struct.pack("<I", rng.choice(NUMBERS))
+    return bytes(content)
+
+
 MAKERS: tuple[tuple[str, Callable[[random.Random], bytes]], ...] = (
     ("table.csv", _table), ("table.tsv", _table), ("array.npy", _npy), ("arrays.npz", _npz), ("file.mat", _mat),
-    ("pictures.zip", _pictures),
+    ("pictures.zip", _pictures), ("cells.h5ad", _hdf5), ("file.mat", _hdf5), ("table.parquet", _parquet),
+    ("a.mtx", _matrix_market), ("docword.txt", _words), ("sound.wav", _sound),
 )  # fmt: skip
 
 

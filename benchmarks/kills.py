@@ -1,4 +1,4 @@
-"""Kill -9 and full disks at random moments: `python -m benchmarks.kills [--kills 300] [--full 50]`.
+"""Kill -9 and full disks at random moments: `python -m benchmarks.kills [--kills 300] [--full 50] [--seed 0] [--only workers …]`.
 
 Workers, servers and the process of the studies are killed while they compute, and a small disk fills up and is emptied
 again. What was finished must be there afterwards, unchanged; what was interrupted must end with the numbers of a run
@@ -325,25 +325,36 @@ def _forget(service: Service, tally: Tally, run_id: str) -> None:
     tally.finished[run_id] = b""
 
 
+PHASES: dict[str, tuple[str, Callable[[Path, int, random.Random], Tally]]] = {
+    "workers": ("kills of workers", killed_workers),
+    "servers": ("kills of servers", killed_servers),
+    "studies": ("kills of studies", killed_studies),
+    "disks": ("full disks", filled_disks),
+}
+
+
 def main(argv: list[str] | None = None) -> None:
     options = parser(__doc__)
     options.add_argument("--kills", type=int, help="how many kills (300; 12 with --quick)")
     options.add_argument("--full", type=int, help="how many times the disk is full (50; 3 with --quick)")
+    options.add_argument("--seed", type=int, default=0, help="of the moments")
+    options.add_argument("--only", nargs="+", choices=PHASES, default=list(PHASES), help="some of it")
     chosen = options.parse_args(argv)
     kills, full = chosen.kills or (12 if chosen.quick else 300), chosen.full or (3 if chosen.quick else 50)
-    rng, began = random.Random(0), time.perf_counter()
-    place = Path(tempfile.mkdtemp(prefix="semf-kills-"))
+    moments = {"workers": kills - kills // 3, "servers": kills // 6, "studies": kills // 3 - kills // 6, "disks": full}
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the small disk does not stay behind
+    rng, place = random.Random(chosen.seed), Path(tempfile.mkdtemp(prefix="semf-kills-"))
     try:
-        rows = killed_workers(place / "workers", kills - kills // 3, rng).rows("kills of workers")
-        rows += killed_servers(place / "servers", kills // 6, rng).rows("kills of servers")
-        rows += killed_studies(place / "studies", kills // 3 - kills // 6, rng).rows("kills of studies")
-        try:
-            rows += filled_disks(place / "disk", full, rng).rows("full disks")
-        except NoMounting as why:
-            rows.append(Row("full disks", "NOT TESTED", f"{full}", False, str(why)))
+        for phase in chosen.only:  # each is told at its end: all of them take long
+            what, work = PHASES[phase]
+            began = time.perf_counter()
+            try:
+                rows = work(place / phase, moments[phase], rng).rows(what)
+            except NoMounting as why:
+                rows = [Row(what, "NOT TESTED", f"{moments[phase]}", False, str(why))]
+            print_table(what.capitalize(), rows, f"{time.perf_counter() - began:.0f} s.")
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    print_table("Kills and full disks", rows, f"{time.perf_counter() - began:.0f} s.")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pages.ui.places import ASSETS, page_table
 from pages.ui.visitors import visitor
 from semf_core.service import get_service
 
+HOME = ""
 PANEL_WIDTH = 380  # pixels, on the workbench
 
 st.set_page_config(page_icon=str(ASSETS / "icon.png"), layout="wide", initial_sidebar_state=PANEL_WIDTH)
@@ -23,5 +24,6 @@ require_login()
 if get_service().read_only:
     st.info(READ_ONLY, icon=":material/visibility:")
 with error_boundary(), drawing(visitor(person=False)):
+    memory.recall()
     page.run()
-    memory.sync()
+    memory.sync(asks=page.url_path != HOME)

@@ -1,7 +1,6 @@
 // Keeps the control keys of this browser's runs, strips and snapshots and its progress in lessons in its local storage, and gives them back after a reload.
 // A control link brings its key behind the #, which browsers send to nobody: it is taken from there, and out of the address.
 const PLACES = { strips: ["semf-studio-strips", 200], runs: ["semf-studio-runs", 50], snapshots: ["semf-studio-snapshots", 1000], lessons: ["semf-studio-lessons", 500] };
-const TELL_AGAIN_MS = 2500;
 const KINDS = ["bench", "run", "study", "snapshot"];
 
 export default function ({ data, setTriggerValue }) {
@@ -24,26 +23,20 @@ export default function ({ data, setTriggerValue }) {
     }
     news ||= Object.keys(known[kind]).some((id) => !(id in data[kind]));
   }
-  clearTimeout(window.semfTelling);
-  if (news) tell(() => setTriggerValue("known", known));
-  const arrive = () => takeKey(setTriggerValue);
+  const later = window.semfAfterNavigation ?? ((send) => send());
+  const trigger = (name, value) => later(() => setTriggerValue(name, value));
+  if (news && data.asks) trigger("known", known);
+  const arrive = () => takeKey(trigger);
   arrive();
   window.addEventListener("hashchange", arrive);
   return () => window.removeEventListener("hashchange", arrive);
 }
 
-// A change of page at the same moment may swallow it, so it is told once more if the server still does not know: else this element gets other data.
-function tell(send) {
-  const later = window.semfAfterNavigation ?? ((go) => go());
-  later(send);
-  window.semfTelling = setTimeout(() => later(send), TELL_AGAIN_MS);
-}
-
-function takeKey(setTriggerValue) {
+function takeKey(trigger) {
   const key = new URLSearchParams(location.hash.slice(1)).get("key");
   if (!key) return;
   history.replaceState(history.state, "", location.pathname + location.search);
   const query = new URLSearchParams(location.search);
   const kind = KINDS.find((name) => query.has(name));
-  if (kind) setTriggerValue("arrived", { kind, id: query.get(kind), key });
+  if (kind) trigger("arrived", { kind, id: query.get(kind), key });
 }

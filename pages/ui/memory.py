@@ -1,12 +1,18 @@
 """The visitor's own runs, strips and snapshots outlive the session: the browser keeps their control keys,
 and how far he is in the lessons.
 
-The address of a run holds no key, so it can be given away; a reload finds the key in the browser. The key of a
-control link comes from there too (pages/ui/links.py), and counts if it fits.
+The address of a run holds no key, so it can be given away. What a browser has is known to the server until that is
+restarted, in memory only, so the first page after a reload is right at once. A browser says what it has only if the
+server does not know it, and never on Home, which does not need it: what a page sends by itself names that page, and
+undoes a press that goes to another one. The key of a control link comes from the browser too (pages/ui/links.py), and
+counts if it fits.
 """
 
 from __future__ import annotations
 
+import json
+import threading
+from collections import OrderedDict
 from functools import cache
 from typing import Any
 
@@ -15,12 +21,43 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.flash import say
 from pages.ui.places import ASSETS
+from pages.ui.visitors import is_known, visitor
 from semf_core.common.errors import InvalidInput
 from semf_core.service import get_service
 
-GONE = "semf_gone_runs"
+GONE, RECALLED = "semf_gone_runs", "semf_recalled"
 KEY = "memory"
 WORDS = {"bench": "workbench"}
+MOST_BYTES, MOST_OF_ONE = 16 << 20, 1 << 18
+"""What is kept for all browsers and for one: a key and its id are a hundred bytes."""
+
+
+class Browsers:
+    """What each browser is known to have, as JSON; those that were here longest ago go first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, str] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, who: str) -> Any:
+        return json.loads(self._kept.get(who, "{}"))
+
+    def add(self, who: str, known: dict[str, dict[str, str]], gone: set[str]) -> None:
+        """What one of its tabs knows and what it has thrown away; another tab may know more."""
+        with self._lock:
+            before = self.get(who)
+            both = {kind: before.get(kind, {}) | here for kind, here in known.items()}
+            text = json.dumps({kind: {one: key for one, key in all_.items() if one not in gone} for kind, all_ in both.items()})
+            if not is_known(who) or len(text) > MOST_OF_ONE:
+                return
+            self._bytes += len(text) - len(self._kept.pop(who, ""))
+            self._kept[who] = text
+            while self._bytes > MOST_BYTES:
+                self._bytes -= len(self._kept.popitem(last=False)[1])
+
+
+BROWSERS = Browsers()
 
 
 @cache
@@ -28,10 +65,19 @@ def _component() -> Any:
     return st.components.v2.component("semf_memory", js=(ASSETS / "live" / "memory.js").read_text(encoding="utf-8"))
 
 
-def sync() -> None:
-    """Store what this session knows in the browser, and take over what the browser knows."""
-    data = _known() | {"gone": sorted(st.session_state.get(GONE, ()))}
-    _component()(key=KEY, data=data, height=1, on_known_change=_take, on_arrived_change=_arrive)
+def recall() -> None:
+    """A new session has what its browser is known to have."""
+    if RECALLED not in st.session_state:
+        st.session_state[RECALLED] = True
+        _take(BROWSERS.get(visitor(person=False)))
+
+
+def sync(asks: bool) -> None:
+    """Store what this session knows in the browser; one that `asks` takes over what the browser knows beside it."""
+    known, gone = _known(), st.session_state.get(GONE, set())
+    BROWSERS.add(visitor(person=False), known, gone)
+    data = known | {"gone": sorted(gone), "asks": asks}
+    _component()(key=KEY, data=data, height=1, on_known_change=_told, on_arrived_change=_arrive)
 
 
 def _known() -> dict[str, dict[str, str]]:
@@ -40,8 +86,12 @@ def _known() -> dict[str, dict[str, str]]:
     return known | {"lessons": session.lessons()}
 
 
-def _take() -> None:
-    known = (st.session_state.get(KEY) or {}).get("known")
+def _told() -> None:
+    _take((st.session_state.get(KEY) or {}).get("known"))
+
+
+def _take(known: Any) -> None:
+    """Add what a browser has to what this session knows, as far as it is what it should be."""
     for kind, here in _known().items():
         told = known.get(kind) if isinstance(known, dict) else None
         for one, key in (told if isinstance(told, dict) else {}).items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,14 +97,23 @@ def _named() -> Bench | None:
     return Bench(shown, strip, key)
 
 
+def _own_strips() -> Iterator[Strip]:
+    """Those of one's own that are still there: the one worked on last, then the newest first."""
+    for strip_id in dict.fromkeys([session.current_strip(), *reversed(session.strips())]):
+        if strip_id in session.strips():
+            try:
+                strip = get_service().strips.get(strip_id)
+            except InvalidInput:
+                continue
+            yield strip
+
+
 def _strip_with(status: RunStatus) -> Strip | None:
     """The strip of one's own that a run is in; a run of one's own that is in none begins one."""
     service = get_service()
-    for strip_id in [session.current_strip(), *reversed(session.strips())]:
-        if strip_id and strip_id in session.strips():
-            strip = _existing(strip_id)
-            if strip is not None and strip.variant(status.id):
-                return strip
+    for strip in _own_strips():
+        if strip.variant(status.id):
+            return strip
     key = session.own_key(status)
     if key is None or service.read_only or status.is_snapshot:
         return None
@@ -113,18 +122,9 @@ def _strip_with(status: RunStatus) -> Strip | None:
     return strip
 
 
-def _existing(strip_id: str) -> Strip | None:
-    try:
-        return get_service().strips.get(strip_id)
-    except InvalidInput:
-        session.strips().pop(strip_id, None)
-        return None
-
-
 def _last() -> Bench | None:
-    strip_id = session.current_strip()
-    strip = _existing(strip_id) if strip_id else None
-    return Bench(get_service().status(strip.current), strip, session.strips().get(strip.id)) if strip else None
+    strip = next(_own_strips(), None)
+    return Bench(get_service().status(strip.current), strip, session.strips()[strip.id]) if strip else None
 
 
 def _demo() -> Bench | None:

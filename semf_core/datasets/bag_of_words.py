@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from semf_core.common.errors import InvalidInput
-from semf_core.datasets.matrix_market import list_of_names, side_and_title, with_names
+from semf_core.datasets.matrix_market import check_sides, list_of_names, side_and_title, with_names
 from semf_core.datasets.reading import Limits, Raw
 
 SIZES = re.compile(
@@ -58,6 +58,7 @@ def read_bag(name: str, content: bytes, lists: Sequence[tuple[str, bytes]], limi
     else:  # words at the end of the vocabulary that no document has
         vocabularies = [len(list_of_names(file, text, limits)) for file, text in lists if side_and_title(file)[0] == "rows"]
         words = max([words, *vocabularies])
+    check_sides(name, words, documents, "check its largest numbers of documents and words")
     matrix = sparse.csc_array((lines[:, 2].astype(float), (lines[:, 1] - 1, lines[:, 0] - 1)), shape=(words, documents))
     raw = with_names(matrix, lists, limits)
     return replace(raw, index="long", question=raw.question or f"{words:,} words × {documents:,} documents")

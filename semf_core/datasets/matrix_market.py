@@ -77,13 +77,14 @@ def _matrix(name: str, content: bytes, limits: Limits) -> Any:
         raise InvalidInput(name, "is not a readable Matrix Market file", "write it again") from None
     if kind not in ("real", "integer", "pattern", "unsigned-integer", "double"):
         raise InvalidInput(name, f"holds {shown(str(kind))} values", "store real numbers")
-    if not (0 < rows <= MOST_SIDE and 0 < columns <= MOST_SIDE):
-        raise InvalidInput(name, f"declares {rows} × {columns} entries, which no matrix here has", "check its second line")
+    check_sides(name, rows, columns, "check its second line")
     if form == "array":
         limits.check_entries(name, rows, columns)
     # An entry takes at least "1 1\n"; a symmetric one stands for two. This bounds the memory by the size of the file.
     elif entries > len(content) // 4:
         raise InvalidInput(name, "is cut off: it declares more entries than it holds", "copy or write it again")
+    if not content.endswith(b"\n"):  # more in the last line than belongs there: SciPy looks for its end, beyond the text
+        content += b"\n"
     try:
         found = mmread(io.BytesIO(content), spmatrix=False)
     except MemoryError:
@@ -91,6 +92,12 @@ def _matrix(name: str, content: bytes, limits: Limits) -> Any:
     except Exception:
         raise InvalidInput(name, "is a damaged Matrix Market file", "write it again") from None
     return sparse.csc_array(found) if sparse.issparse(found) else found
+
+
+def check_sides(name: str, rows: int, columns: int, remedy: str) -> None:
+    """Before anything is made: a sparse matrix takes memory for each of its columns, entries or not."""
+    if not (0 < rows <= MOST_SIDE and 0 < columns <= MOST_SIDE):
+        raise InvalidInput(name, f"declares {rows} × {columns} entries, which no matrix here has", remedy)
 
 
 def list_of_names(file: str, text: bytes, limits: Limits) -> list[str]:

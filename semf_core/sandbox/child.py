@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -31,20 +32,29 @@ AHEAD = ("semf_core.runs.sandboxed", "semf_core.snapshots.sandboxed", "semf_core
 
 def carry_out(order: Order) -> tuple[str, Any]:
     """How an order ended and what came of it, whatever happens."""
-    module, _, name = order["function"].partition(":")
+    return attempt(lambda: _within_limits(order))
+
+
+def attempt(action: Callable[[], Any]) -> tuple[str, Any]:
+    """The report's name of how something ended, and what came of it."""
     try:
-        function = getattr(import_module(module), name)
-        lower_priority(order["niceness"])
-        limit_memory(order["megabytes"])
-        limit_cpu(order["seconds"])
-        pool.INSIDE.append(True)
-        return "value", function(**order["arguments"])
+        return "value", action()
     except InvalidInput as error:
         return "rejected", error.to_dict()
     except MemoryError:
         return "memory", None
     except Exception as error:  # a defect of the reader: the server writes it to its log
         return "failed", "".join(traceback.format_exception(error))
+
+
+def _within_limits(order: Order) -> Any:
+    module, _, name = order["function"].partition(":")
+    function = getattr(import_module(module), name)
+    lower_priority(order["niceness"])
+    limit_memory(order["megabytes"])
+    limit_cpu(order["seconds"])
+    pool.INSIDE.append(True)
+    return function(**order["arguments"])
 
 
 def _fork(channel: Channel, order: Order) -> None:

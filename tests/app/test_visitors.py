@@ -97,5 +97,5 @@ def test_a_folder_that_cannot_be_written_still_tells_visitors_apart(tmp_path, mo
 def test_only_the_main_script_speaks_with_the_browsers_memory():
     """A second time on one page would be rejected by Streamlit."""
     pages = Path(__file__).parents[2] / "pages"
-    callers = [file.name for file in pages.rglob("*.py") if "memory.sync()" in file.read_text(encoding="utf-8")]
+    callers = [file.name for file in pages.rglob("*.py") if "memory.sync(" in file.read_text(encoding="utf-8")]
     assert callers == ["main.py"]

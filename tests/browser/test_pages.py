@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from semf_core.snapshots.label import Label
-from tests.browser.conftest import make_run, make_snapshot, make_study
+from tests.browser.conftest import SHORT, make_finished_run, make_run, make_snapshot, make_study
 
 PAGES = {"": "Home", "data": "Data", "workbench": "Workbench", "studies": "Studies", "snapshots": "Snapshots"}
 
@@ -50,8 +51,32 @@ WebSocket.prototype.addEventListener = function (kind, handler, options) {
 """
 
 
+def test_a_reload_of_home_tells_nothing_and_the_workbench_has_ones_own_run_at_once(server, visit):
+    """What the browser has is known to the server: a message about it could undo a press, or be swallowed by one."""
+    asked = []
+
+    def note(frame):
+        message = BackMsg.FromString(frame)
+        if message.WhichOneof("type") == "rerun_script":
+            asked.append(message.rerun_script)
+
+    handle = make_finished_run(server, SHORT)
+    page = visit(f"{server.url}/workbench?run={handle.id}#key={handle.key}")
+    page.wait_for_url("**/workbench?*bench=*")
+    settled(page)
+    page.on("websocket", lambda socket: socket.on("framesent", note))
+    page.goto(server.url)
+    settled(page)
+    page.wait_for_timeout(1500)
+    assert len(asked) == 1, "the page that was opened, and nothing that it sends by itself"
+    page.get_by_role("link", name="Workbench", exact=True).first.click()
+    page.wait_for_url(f"**/workbench?*run={handle.id}*")
+    settled(page)
+    assert len(asked) == 2, "the press alone"
+
+
 def test_a_press_in_the_navigation_is_not_undone_by_what_a_page_sends_by_itself(server, visit):
-    """After a reload the browser tells what it knows; a press before that was lost where answers take long."""
+    """The browser tells what the server does not know; a press before that was lost where answers take long."""
     page = visit(f"{server.url}/studies")
     settled(page)
     page.evaluate("localStorage.setItem('semf-studio-runs', JSON.stringify({ '0123456789abcdef': 'key' }))")

@@ -170,6 +170,7 @@ class TestBagsOfWords:
             ("6\n9\n3\n1 1 2\n1 2 1\n", "does not hold what its first three lines say"),
             ("1\n9\n2\n1 1 2\n2 2 1\n", "does not hold what its first three lines say"),
             ("6\n9\n2\n1 1 2\n0 2 1\n", "from 1 on"),
+            ("999999999\n9\n2\n1 1 2\n1 2 1\n", "declares 9 × 999999999 entries"),
             ("6\n9\n2\n1 1 2\n1 x 1\n", "not three whole numbers"),
             ("6\n9\n2\n1 1 2\n1 2\n", "not three whole numbers"),
         ],
