@@ -30,14 +30,18 @@ CHART_MODULES = ("curves.js", "layout.js", "traces.js", "cases.js", "run_figure.
 
 def document(template: str, scripts: tuple[str, ...], styles: tuple[str, ...], content: dict[str, Any]) -> bytes:
     """A template of the folder `page`, with its scripts and style sheets inside."""
-    plotly = (SHARED / PLOTLY).read_text(encoding="utf-8")
-    style, script = _style(styles), "\n".join(("", plotly, chart_script(), *map(page_file, scripts)))
+    style, script = _style(styles), "\n".join(("", plotly_script(), chart_script(), *map(page_file, scripts)))
     # plotly.js puts its rules into a style element that it finds empty.
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}' '{_hash('')}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return _environment().get_template(template).render(policy=policy, style=style, script=script, **content).encode()
+
+
+def plotly_script() -> str:
+    """The bundle of plotly.js that draws lines, for a file that needs no network."""
+    return (SHARED / PLOTLY).read_text(encoding="utf-8")
 
 
 def chart_script(modules: tuple[str, ...] = CHART_MODULES) -> str:
