@@ -189,8 +189,9 @@ export class Charts extends RunFigure {
     if (this.Plotly) this.Plotly.restyle(this.plot, { x: [line.x], y: [line.y], text: [line.text] }, [this.lines.length + 1]);
   }
 
-  // While a recording is replayed the axes stay as wide as all of it, unless the user has zoomed in.
+  // While a recording is replayed the axes stay as wide as all of it, unless the user has zoomed in; small ones grow with it.
   hold(on, history) {
+    if (this.compact) return;
     const change = {};
     for (const axis of ["xaxis", ...this.panels.map(axisName)]) { // the lower iteration axis follows the upper
       const free = this.Plotly ? this.plot._fullLayout[axis].autorange : true;

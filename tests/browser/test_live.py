@@ -58,6 +58,7 @@ def test_home_opens_with_curves_that_move_and_a_card_is_one_click_to_a_run_that_
     page.wait_for_selector(LIVE)
     page.wait_for_function(f"n => {POINTS} > n", arg=page.evaluate(POINTS), timeout=10_000)
     page.locator(".semf-plot").hover()
+    assert page.evaluate("document.querySelector('.semf-plot')._fullLayout.yaxis.autorange"), "the axes grow with the curves"
     page.wait_for_function("document.querySelector('.semf-badges').textContent.includes('of 17 parts found')")
     assert page.locator(".semf-basis img").get_attribute("src").startswith("data:image/png")
     assert page.get_by_role("button", name="Run", exact=True).count() >= 10

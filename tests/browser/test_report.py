@@ -57,7 +57,7 @@ def test_charts_are_drawn_zoomed_and_pointed_at(page):
     for trace in range(6):
         assert len(curve(page, trace)) > 100
     whole = curve(page, 4)
-    box = page.locator(".semf-plot .bglayer, .semf-plot .nsewdrag").first.bounding_box()
+    box = page.locator(".semf-plot .nsewdrag").first.bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 0.3 * box["width"], middle)
     expect(page.locator(".hoverlayer")).to_contain_text("‖M−XY‖, free")
