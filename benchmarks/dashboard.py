@@ -28,20 +28,10 @@ window.semf = { frames: 0, dimmed: 0, missing: 0, moved: null, drawn: null, pres
   let start = null;
   const number = () => Number(document.querySelector(".semf-iteration")?.textContent.replace(/\\D/g, "") || 0);
   const points = () => document.querySelector(".semf-plot")?.data?.[1].x.length ?? 0;
-  // Where the pixels of the curve ‖M−UV‖ are on a canvas (Home; the workbench until plotly.js is there): nothing else is blue.
+  // What is drawn of the curves, by plotly.js and over its figure.
   const curve = (root) => {
-    const canvas = root.querySelector("canvas");
-    if (!canvas?.width) return "";
-    const small = document.createElement("canvas");
-    Object.assign(small, { width: 200, height: 120 });
-    const pen = small.getContext("2d");
-    pen.drawImage(canvas, 0, 0.08 * canvas.height, canvas.width, 0.8 * canvas.height, 0, 0, 200, 120);
-    const { data } = pen.getImageData(0, 0, 200, 120);
-    let found = "";
-    for (let i = 0; i < data.length; i += 4) {
-      if (data[i + 3] > 100 && data[i + 2] > data[i] + 100) found += `${i},`;
-    }
-    return found;
+    const paths = [...root.querySelectorAll(".semf-plot path.js-line, .semf-tail path")];
+    return paths.map((path) => path.getAttribute("d") ?? "").join("");
   };
   const opacity = (node) => (node ? Number(getComputedStyle(node).opacity) * opacity(node.parentElement) : 1);
   document.addEventListener("click", (event) => {
@@ -65,7 +55,7 @@ window.semf = { frames: 0, dimmed: 0, missing: 0, moved: null, drawn: null, pres
       }
       if (root.dataset.drawn) seen.drawn ??= now;
       const fresh = seen.pressed && seen.first === null && !root.classList.contains("semf-compact");
-      if (fresh && iteration && (points() || curve(root))) seen.first = now;
+      if (fresh && iteration && points()) seen.first = now;
     }
     requestAnimationFrame(look);
   };

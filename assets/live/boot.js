@@ -12,7 +12,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   } else {
     entry = { data, view: null, ending: 0 };
     views.set(parentElement, entry);
-    if (!data.compact) preload(data.plotly);
     import(new URL(data.module, window.location.origin).href).then(({ View }) => {
       if (!entry.gone) entry.view = new View(parentElement, entry.data, trigger);
     });
@@ -25,12 +24,4 @@ export default function ({ data, parentElement, setTriggerValue }) {
       views.delete(parentElement);
     }, 400);
   };
-}
-
-// The large charts need plotly.js: fetch it while the view's own scripts are on their way.
-function preload(address) {
-  if (window.Plotly || document.head.querySelector(`link[href="${address}"]`)) return;
-  const link = document.createElement("link");
-  Object.assign(link, { rel: "preload", as: "script", href: address });
-  document.head.append(link);
 }

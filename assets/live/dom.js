@@ -114,9 +114,7 @@ export function dressed(made) {
   return made;
 }
 
-// Large words and pictures for a hall, and nothing else.
-export const isPresenting = () => document.body.classList.contains("semf-presenting");
-export const HALL = 24; // pixels of its words at least
+export { HALL, isPresenting } from "./layout.js";
 
 export const HINT = "Point at a basis image to see which samples use it; click to show them. Components and samples are counted from 1.";
 

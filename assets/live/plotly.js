@@ -1,14 +1,7 @@
-// plotly.js is large: it is fetched once, when a chart needs it.
-import { element } from "./dom.js";
-
-let loading = null;
+// plotly.js is large: each of its bundles is fetched once, when a chart needs it. A bundle leaves itself in the window.
+const bundles = new Map();
 
 export function loadPlotly(address) {
-  loading ??= new Promise((done, failed) => {
-    const script = element("script", { src: address, charset: "utf-8" });
-    script.onload = () => done(window.Plotly);
-    script.onerror = () => ((loading = null), failed(new Error("plotly.js cannot be loaded")));
-    document.head.append(script);
-  });
-  return loading;
+  if (!bundles.has(address)) bundles.set(address, import(address).then(() => window.Plotly));
+  return bundles.get(address);
 }

@@ -8,7 +8,6 @@ import { Keys } from "./keys.js";
 import { Pictures } from "./pictures.js";
 import { Replay } from "./replay.js";
 import { Scrubber } from "./scrubber.js";
-import { SmallChart } from "./small.js";
 import { Strip } from "./strip.js";
 import { loadWords } from "./words.js";
 
@@ -39,8 +38,7 @@ export class View {
       follow: () => this.follow(),
       replay: () => this.replay.toggle(),
     });
-    const Chart = data.compact ? SmallChart : Charts;
-    this.charts = new Chart(this.root, data, (iteration) => this.scrubber.seek(iteration), (words) => this.message(words));
+    this.charts = new Charts(this.root, data, (iteration) => this.scrubber.seek(iteration), (words) => this.message(words));
     this.charts.stretch = () => this.data.highlight?.iterations ?? null;
     this.onVisible = () => document.hidden || this.refresh();
     document.addEventListener("visibilitychange", this.onVisible);
@@ -114,7 +112,7 @@ export class View {
   // The curves of the variant before, in grey.
   async ghost() {
     const { before, run } = this.data;
-    this.charts.ghost?.(null);
+    this.charts.ghost(null);
     if (!before) return;
     try {
       const query = new URLSearchParams({ compact: 1, lower_bound: 1 });
@@ -248,7 +246,7 @@ export class View {
     this.charts.going = reply.state === "running";
     if (reply.reset && (count || !this.empty)) this.charts.show(h, replay ? 0 : Infinity); // nothing is drawn once, not at every question
     else if (count) this.charts.extend(h, count);
-    else if (!this.charts.going) this.charts.complete?.(h);
+    else if (!this.charts.going) this.charts.complete(h);
     this.empty = !h.x.length;
   }
 

@@ -152,7 +152,7 @@ def _figure(shown: Shown) -> dict[str, Any] | None:
 
 def _plotted(made: figure_charts.Drawn) -> dict[str, Any]:
     chart = json.loads(harmless(made.chart).to_json())
-    return {"data": chart["data"], "layout": chart["layout"], "words": f"{made.words}.", "plotly": plotly_address()}
+    return {"data": chart["data"], "layout": chart["layout"], "words": f"{made.words}.", "plotly": plotly_address("full")}
 
 
 def notes(presentation: Presentation) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import streamlit as st
 from pages.ui.places import ASSETS
 from pages.ui.workbench_state import ACTED, SPEED, Bench
 from semf_core.exports import curves
+from semf_core.exports.document import CHART_MODULES, SHARED
 from semf_core.lessons import Highlight
 from semf_core.model.variants import imposed
 from semf_core.runs.variant_strips import Strip
@@ -32,13 +33,14 @@ def address(tail: str) -> str:
     return f"/{base}/studio/{tail}" if base else f"/studio/{tail}"
 
 
-def plotly_address() -> str:
-    return address(f"plotly-{plotly.__version__}.js")
+def plotly_address(bundle: str = "basic") -> str:
+    """Of the bundle that the charts of runs need, which is small, or of the `full` one, for every figure of a page."""
+    return address(f"plotly/{_revision()}/{bundle}.js")
 
 
 def is_data(path: str) -> bool:
     """Whether this is an address of what visitors have (runs, files, commands), not of scripts and empty pages for all."""
-    shared = (address("assets/"), address("follow/"), address("notes/"), plotly_address())
+    shared = (address("assets/"), address("follow/"), address("notes/"), address("plotly/"))
     return path.startswith(address("")) and not path.startswith(shared)
 
 
@@ -56,15 +58,16 @@ def _component() -> Any:
 def _revision() -> str:
     """Changes whenever a script or style sheet of the view does, so that no browser mixes two revisions."""
     digest = hashlib.sha256()
-    for path in sorted((*FOLDER.glob("*.js"), *FOLDER.glob("*.css"))):
+    for path in sorted((*FOLDER.glob("*.js"), *FOLDER.glob("*.css"), *SHARED.glob("*.js"))):
         digest.update(path.read_bytes())
-    digest.update(curves.script().encode())
+    digest.update(curves.script().encode() + plotly.__version__.encode())
     return digest.hexdigest()[:12]
 
 
 def modules() -> list[str]:
     """Addresses of the scripts of the view."""
-    return [script(DESCRIPTION), *(script(path.name) for path in sorted(FOLDER.glob("*.js")) if path.stem not in INLINE)]
+    own = (path.name for path in sorted(FOLDER.glob("*.js")) if path.stem not in INLINE)
+    return [plotly_address(), script(DESCRIPTION), *map(script, (*CHART_MODULES, *own))]
 
 
 def script(name: str) -> str:
@@ -128,7 +131,7 @@ def presenter(page: str, **shown: Any) -> None:
         "shown": shown,
         "presentations": address("presentations"),
         "follow": address("follow"),
-        "plotly": plotly_address(),
+        "plotly": plotly_address("full"),
         "off": get_service().read_only,
     }
     _presenter()(key="presenter", data=data, height=1)

@@ -32,7 +32,7 @@ import pages.ui
 from pages.ui import compare_feed, control, feed, glossary, presentations, strip_feed
 from pages.ui.capacity import Sessions
 from pages.ui.downloads import DownloadDesk
-from pages.ui.live import DESCRIPTION, address, modules, plotly_address
+from pages.ui.live import DESCRIPTION, address, modules
 from pages.ui.login import Admission, check_settings
 from pages.ui.messages import told
 from pages.ui.password import Password
@@ -46,6 +46,7 @@ from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.common.visitors import ask_who
 from semf_core.exports import curves
+from semf_core.exports.document import CHART_MODULES, PLOTLY, SHARED
 from semf_core.service import get_service
 from semf_core.service.public import start_ahead
 
@@ -64,21 +65,24 @@ log = logging.getLogger("semf.live")
 
 
 @cache
-def _plotly_packed() -> bytes:
-    """plotly.js of the installed package, compressed once for all."""
-    return gzip.compress((Path(plotly.__file__).parent / "package_data" / "plotly.min.js").read_bytes(), 6)
+def _plotly_packed(basic: bool) -> bytes:
+    """plotly.js, compressed once for all: the bundle of the charts of runs, or all of it, from the installed package."""
+    full = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    return gzip.compress((SHARED / PLOTLY if basic else full).read_bytes(), 6)
 
 
 def _plotly(request: Request) -> Response:
     headers = {"Content-Encoding": "gzip", "Cache-Control": YEAR, "Vary": "Accept-Encoding"}
-    return Response(_plotly_packed(), media_type="text/javascript", headers=headers)
+    return Response(_plotly_packed(request.path_params["bundle"] == "basic"), media_type=KINDS[".js"], headers=headers)
 
 
 def _asset(request: Request) -> Response:
-    if request.path_params["path"] == f"live/{DESCRIPTION}":
+    folder, _, name = request.path_params["path"].rpartition("/")
+    if folder == "live" and name == DESCRIPTION:
         return Response(curves.script(), media_type=KINDS[".js"], headers={"Cache-Control": YEAR})
-    path = (ASSETS / request.path_params["path"]).resolve()
-    if not path.is_relative_to(ASSETS) or path.suffix not in KINDS or not path.is_file():
+    shared = folder == "live" and name in CHART_MODULES
+    path = SHARED / name if shared else (ASSETS / request.path_params["path"]).resolve()
+    if not (shared or path.is_relative_to(ASSETS)) or path.suffix not in KINDS or not path.is_file():
         return JSONResponse({"message": "There is no such file."}, 404)
     return FileResponse(path, media_type=KINDS[path.suffix], headers={"Cache-Control": YEAR})
 
@@ -204,7 +208,7 @@ def routes() -> list[Route]:
         Route(address("download/study/{study_id}/{kind}"), _download("of_study")),
         Route(address("download/lesson/{name}/{kind}"), _download("of_lesson")),
         Route(address("download/{run_id}/{kind}"), _download("of_run")),
-        Route(plotly_address(), _plotly),
+        Route(address("plotly/{revision}/{bundle}.js"), _plotly),
         Route(address("assets/{revision}/{path:path}"), _asset),
         Route(address("words.json"), _words),
         Route(address("live/{run_id}"), _answered(_live)),
@@ -241,7 +245,7 @@ def _warm_up() -> None:
     check_settings()
     _warn_of_strangers()
     ask_who(visitor)
-    _plotly_packed()
+    _plotly_packed(basic=True)
     get_service()
     start_ahead()
     _desk()

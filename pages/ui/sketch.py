@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.places import ASSETS
 from semf_core.exports.curves import COLOURS
-from semf_core.exports.document import page_file
+from semf_core.exports.document import chart_script, page_file
 from semf_core.lessons import Sketch, sketches
 from semf_core.service import RunStatus, get_service
 
@@ -26,7 +26,7 @@ def _component() -> Any:
         f'.semf-sketch[data-theme="{theme}"] {{ {" ".join(f"--{name}: {value};" for name, value in table.items())} }}\n'
         for theme, table in COLOURS.items()
     )
-    script = "\n".join([*(page_file(name) for name in ("charts.js", "sketch.js")), _asset("sketch.js")])
+    script = "\n".join([chart_script(("curves.js",)), page_file("sketch.js"), _asset("sketch.js")])
     style = "\n".join([colours, page_file("sketch.css"), _asset("sketch.css")])
     return st.components.v2.component("semf_sketch", css=style, js=script, isolate_styles=False)
 

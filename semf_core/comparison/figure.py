@@ -18,6 +18,7 @@ from matplotlib.patches import Rectangle
 from semf_core.comparison.scores import Curve
 from semf_core.drawing.pictures import Picture
 from semf_core.exports.curves import BOUND, COMPARED, ERROR, LOWEST, MATCHED, SERIES_COLOURS, SOFT, series_colour
+from semf_core.exports.document import plotly_script
 from semf_core.exports.figures import DPI, MATPLOTLIB, STYLE
 
 DASHES = ("solid", "dash", "dot")
@@ -198,7 +199,8 @@ def figure_html(shown: Shown) -> str:
         title=_headline(shown), template="plotly_white", height=520, hovermode="closest",
         xaxis={"title": COMPARED[shown.axis], "type": "log"}, yaxis={"title": ERROR, "type": "log", "exponentformat": "power"},
     )  # fmt: skip
-    chart = figure.to_html(full_html=False, include_plotlyjs="inline", config={"displaylogo": False})
+    drawn = figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False})
+    chart = f"<script>{plotly_script()}</script>{drawn}"
     tiles = "".join(map(_tile_html, shown.montages))
     return _HTML.replace("{matched}", MATCHED).replace("{chart}", chart).replace("{tiles}", tiles)
 

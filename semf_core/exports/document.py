@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,17 +19,35 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from semf_core.common.notation import number
 from semf_core.drawing.components import STYLE as COMPONENTS_STYLE
 from semf_core.drawing.pictures import RAMPS
-from semf_core.exports.curves import COLOURS
+from semf_core.exports import curves
+
+SHARED = Path(__file__).parent / "charts"
+"""What draws a run's chart, here and in the live view."""
+PLOTLY = "plotly-basic.min.js"
+CHART_MODULES = ("curves.js", "layout.js", "traces.js", "cases.js", "run_figure.js")
+"""Modules of that folder, each after those that it imports."""
 
 
 def document(template: str, scripts: tuple[str, ...], styles: tuple[str, ...], content: dict[str, Any]) -> bytes:
     """A template of the folder `page`, with its scripts and style sheets inside."""
-    style, script = _style(styles), "\n" + "\n".join(page_file(name) for name in scripts)
+    style, script = _style(styles), "\n".join(("", plotly_script(), chart_script(), *map(page_file, scripts)))
+    # plotly.js puts its rules into a style element that it finds empty.
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}' '{_hash('')}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return _environment().get_template(template).render(policy=policy, style=style, script=script, **content).encode()
+
+
+def plotly_script() -> str:
+    """The bundle of plotly.js that draws lines, for a file that needs no network."""
+    return (SHARED / PLOTLY).read_text(encoding="utf-8")
+
+
+def chart_script(modules: tuple[str, ...] = CHART_MODULES) -> str:
+    """The description of the charts and modules that draw them as one script: imports and exports are left out."""
+    texts = [curves.script(), *((SHARED / name).read_text(encoding="utf-8") for name in modules)]
+    return re.sub(r"(?m)^(import .*\n|export )", "", "\n".join(texts))
 
 
 def page_file(name: str) -> str:
@@ -53,7 +73,7 @@ def _style(styles: tuple[str, ...]) -> str:
 
 def _variables(theme: str) -> str:
     ramps = {f"{name}-ramp": ", ".join(f"rgb{stop}" for stop in stops) for name, stops in RAMPS[theme].items()}
-    return " ".join(f"--{name}: {value};" for name, value in {**COLOURS[theme], **ramps}.items())
+    return " ".join(f"--{name}: {value};" for name, value in {**curves.COLOURS[theme], **ramps}.items())
 
 
 def _hash(text: str) -> str:

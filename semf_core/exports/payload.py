@@ -7,7 +7,6 @@ bounds are multiples of three, its base64 can be cut out and another theme's put
 from __future__ import annotations
 
 import base64
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from semf_core.common.notation import number
 from semf_core.drawing import pictures
 from semf_core.drawing.downsample import decisions, stretch_ends, stride_for
 from semf_core.drawing.pictures import Picture
-from semf_core.exports.curves import SIGNS, event_label, panels
+from semf_core.exports.curves import panels
 from semf_core.exports.story import Story, plain
 from semf_core.factorization.scores import truth_scores, truth_words
 from semf_core.runs.frames import FactorFrame
@@ -40,7 +39,7 @@ def payload(story: Story, characters: int | None = None) -> dict[str, Any]:
     samples = samples_of(story) if frames else None
     return {
         "rank": story.spec.rank,
-        "events": [[e.iteration, plain(event_label(e.kind)), plain(e.text)] for e in story.events[-MOST_EVENTS:]],
+        "events": [[e.iteration, plain(e.kind), plain(e.text)] for e in story.events[-MOST_EVENTS:]],
         "frames": frames,
         "stills": {} if samples is None else {"samples": cut(samples)},
         "tiles": story.basis(story.final.U).to_dict()["tiles"] if frames else [],
@@ -55,29 +54,26 @@ def payload(story: Story, characters: int | None = None) -> dict[str, Any]:
 def _curves(story: Story) -> dict[str, Any]:
     rows = story.rows
     if not len(rows):
-        return {"panels": []}
-    shown = panels(story.splits)
+        return {}
     ends = stretch_ends(story.numbers, stride_for(story.iterations, MOST_POINTS))
     decided = decisions(rows[:, COLUMNS.index("case")], ends)
-    columns = [line.column for panel in shown for line in panel.lines]
+    columns = [line.column for panel in panels(story.splits) for line in panel.lines]
     return {
-        "panels": [asdict(panel) | {"description": describe(story, panel.name)} for panel in shown],
+        "splits": story.splits,
         "x": _packed(story.numbers[ends].astype("<u4")),
         "curves": {name: _packed(rows[ends, COLUMNS.index(name)].astype("<f4")) for name in columns},
         "cases": [[int(i), int(decided[i])] for i in np.flatnonzero(decided > 1)] if story.splits else [],
-        "signs": {case: asdict(sign) for case, sign in SIGNS.items()},
         "words": {int(case): words for case, words in CASE_WORDS.items()},
     }
 
 
-def describe(story: Story, name: str) -> str:
-    """A panel in a sentence, for those who cannot see it."""
-    panel = next(p for p in panels(story.splits) if p.name == name)
-    ends = []
-    for line in panel.lines:
-        column = story.rows[:, COLUMNS.index(line.column)]
-        ends.append(f"{line.label} from {column[0]:.3g} to {column[-1]:.3g}")
-    return f"{panel.title} over {story.iterations:,} iterations: {'; '.join(ends)}."
+def describe(story: Story) -> str:
+    """The chart in words, for those who cannot see it."""
+    said = [f"Curves over {story.iterations:,} iterations."]
+    for panel in panels(story.splits):
+        ends = ((line.label, story.rows[[0, -1], COLUMNS.index(line.column)]) for line in panel.lines)
+        said.append(f"{panel.title}: {'; '.join(f'{label} from {first:.3g} to {last:.3g}' for label, (first, last) in ends)}.")
+    return " ".join(said)
 
 
 def _packed(array: Array) -> str:

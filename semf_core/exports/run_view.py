@@ -6,7 +6,7 @@ from typing import Any
 
 from semf_core.drawing.pictures import default_samples, heat_map
 from semf_core.exports.curves import SIGNS, panels
-from semf_core.exports.payload import payload, samples_of
+from semf_core.exports.payload import describe, payload, samples_of
 from semf_core.exports.story import Story
 from semf_core.solvers import COLUMNS
 from semf_core.solvers.penalties import CASE_WORDS
@@ -20,6 +20,7 @@ def run_view(story: Story, characters: int | None = None) -> dict[str, Any]:
         "payload": sent,
         "frames": frames,
         "curves": [line for panel in panels(story.splits) for line in panel.lines] if len(story.rows) else [],
+        "described": describe(story) if len(story.rows) else "",
         "cases": _cases(story),
         "events": bool(story.events),
         "basis": story.basis(story.final.U) if frames else None,

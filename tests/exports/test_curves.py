@@ -3,8 +3,9 @@
 import json
 import re
 
-from pages.ui.live import DESCRIPTION, FOLDER, modules, script
+from pages.ui.live import DESCRIPTION, FOLDER, modules, plotly_address, script
 from semf_core.exports import curves
+from semf_core.exports.document import CHART_MODULES, PLOTLY, SHARED, chart_script, plotly_script
 from semf_core.solvers import COLUMNS
 from semf_core.solvers.penalties import CASE_WORDS
 
@@ -38,11 +39,25 @@ def test_charts_have_no_colours_or_names_of_their_own():
     charts += [root / "semf_core" / place for place in ("exports/figures.py", "lessons/slides.py", "lessons/stills.py")]
     labels = [line.label for panel in curves.panels(True) for line in panel.lines if len(line.label) > 1]
     labels += [curves.ERROR, *(mark.label for mark in curves.EVENTS.values())]
-    for path in [*FOLDER.glob("*.js"), *charts]:
+    shared = [root / "semf_core/exports/page/charts.js", *(SHARED / name for name in CHART_MODULES)]
+    for path in [*FOLDER.glob("*.js"), *shared, *charts]:
         text = path.read_text(encoding="utf-8")
         drawn = re.sub(r"(?s)<style>.*?</style>|>>> .*?\n    \"\"\"", "", text)
         assert not re.findall(r"#[0-9a-fA-F]{6}\b", drawn), path.name
         assert not [label for label in labels if f'"{label}"' in text or f"'{label}'" in text], path.name
+
+
+def test_one_figure_is_drawn_in_browsers_and_in_files_that_need_no_network():
+    """Whatever is in the folder is served to the live view and stands in the report, after what it imports."""
+    assert {path.name for path in SHARED.glob("*.js")} == {*CHART_MODULES, PLOTLY}
+    known = {DESCRIPTION}
+    for name in CHART_MODULES:
+        text = (SHARED / name).read_text(encoding="utf-8")
+        assert set(re.findall(r'^import .* from "\./(.+)";$', text, re.MULTILINE)) <= known, name
+        assert script(name) in modules() and not re.search(r"^import (.* as |[^;]*\n)", text, re.MULTILINE), name
+        known.add(name)
+    assert not re.search(r"^(import|export) ", chart_script(), re.MULTILINE) and "class RunFigure" in chart_script()
+    assert "</script" not in plotly_script() and plotly_address() in modules() and plotly_address("full") not in modules()
 
 
 def test_an_event_of_a_kind_that_is_not_known_is_called_by_its_kind():

@@ -22,10 +22,11 @@ class Player {
     this.timer = 0;
     if (data.curves) {
       const x = unpack(data.x, Uint32Array);
-      const curves = Object.fromEntries(Object.entries(data.curves).map(([name, packed]) => [name, unpack(packed, Float32Array)]));
-      this.history = { ...data, x, curves };
-      this.charts = new Charts(root, this.history, (iteration) => this.seek(iteration));
-      this.charts.draw();
+      const curves = LINES.map((line) => (line.word in data.curves ? unpack(data.curves[line.word], Float32Array) : []));
+      const cases = x.map(() => 0);
+      for (const [index, decided] of data.cases) cases[index] = decided;
+      this.history = { ...data, x, curves, cases };
+      this.charts = new ReportChart(root, this.history, (iteration) => this.seek(iteration));
     }
     this.dark.addEventListener("change", () => this.paint());
     window.addEventListener("beforeprint", () => this.paint(true));
@@ -104,8 +105,11 @@ class Player {
   numbers(frame) {
     const place = this.root.querySelector(".numbers");
     if (!this.history || !place) return;
-    const index = nearest(this.history.x, Math.max(1, frame.at));
-    for (const cell of place.querySelectorAll("dd")) cell.textContent = frame.at ? short(this.history.curves[cell.dataset.column][index]) : "–";
+    const index = indexAt(this.history.x, frame.at);
+    for (const cell of place.querySelectorAll("dd")) {
+      const { curve } = LINES.find((line) => line.word === cell.dataset.column);
+      cell.textContent = frame.at ? figure(this.history.curves[curve][index], 4) : "–";
+    }
   }
 
   // -- pictures ------------------------------------------------------------------------------
@@ -116,6 +120,7 @@ class Player {
   }
 
   paint(light = false) {
+    this.charts?.retheme(readTheme(this.root, light ? "rgb(0, 0, 0)" : undefined));
     for (const image of this.root.querySelectorAll("img[data-still]")) image.src = this.address(this.data.stills[image.dataset.still], light);
     const frame = this.frames[this.shown];
     if (!frame) return;

@@ -1,7 +1,15 @@
 // A curve that the reader draws on an empty chart, by pointer, finger or keys; then the run's own is laid over it.
+const SVG = "http://www.w3.org/2000/svg";
 const COLUMNS_DRAWN = 48;
 const KNOTS = 7; // sliders for who draws by keys
 const SKETCH_MARGIN = { left: 54, right: 16, top: 24, bottom: 36 };
+
+function node(tag, attributes = {}, text = null) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== null) made.textContent = text;
+  return made;
+}
 
 class Sketch {
   // `data`: label, colour, last iteration, low and high (powers of ten), start; drawn and truth once there is an answer.
@@ -68,11 +76,13 @@ class Sketch {
     const { margin, scale } = this;
     const group = node("g", { class: "axes" });
     const foot = height - margin.bottom;
-    for (const value of niceTicks(0, this.data.last, width < 500 * scale ? 4 : 8).filter(Number.isInteger)) {
+    const rough = this.data.last / (width < 500 * scale ? 4 : 8);
+    const step = Math.max(1, [1, 2, 5, 10].map((factor) => factor * 10 ** Math.floor(Math.log10(rough))).find((size) => size >= rough));
+    for (let value = 0; value <= this.data.last; value += step) {
       const x = this.px(value);
       group.append(node("line", { x1: x, x2: x, y1: margin.top, y2: foot }), node("text", { x, y: foot + 16 * scale, "text-anchor": "middle" }, value.toLocaleString("en")));
     }
-    for (const [power, label] of logTicks(this.data.low, this.data.high, 6 / scale)) {
+    for (const [power, label] of decades(this.data.low, this.data.high)) {
       const y = this.py(power);
       group.append(node("line", { x1: margin.left, x2: width - margin.right, y1: y, y2: y }), node("text", { x: margin.left - 6, y: y + 4 * scale, "text-anchor": "end" }, label));
     }
@@ -162,7 +172,7 @@ class Sketch {
       const slider = document.createElement("input");
       Object.assign(slider, { type: "range", min: low, max: high, step: 0.05, value: first });
       label.append(`iteration ${Math.round(this.iterationOf(column)).toLocaleString("en")}`, slider);
-      slider.setAttribute("aria-valuetext", short(10 ** first));
+      slider.setAttribute("aria-valuetext", figure(10 ** first));
       slider.addEventListener("input", () => this.join(made));
       return { column, slider, label };
     });
@@ -171,7 +181,7 @@ class Sketch {
   }
 
   join(knots) {
-    for (const { slider } of knots) slider.setAttribute("aria-valuetext", short(10 ** Number(slider.value)));
+    for (const { slider } of knots) slider.setAttribute("aria-valuetext", figure(10 ** Number(slider.value)));
     knots.slice(1).forEach((knot, i) => {
       const [from, to] = [knots[i], knot];
       for (let c = from.column; c <= to.column; c++) {
@@ -198,15 +208,15 @@ class Sketch {
 
   tell() {
     const { truth, label, start } = this.data;
-    this.svg.setAttribute("aria-label", truth ? `${label}: your curve and that of the run` : `An empty chart for ${label}; it starts at ${short(start)}`);
-    this.said.textContent = truth ? `Dashed: yours. Your curve is off by a factor of ${short(Number((10 ** this.distance()).toPrecision(2)))} on average.` : `Draw with the pointer or a finger. The dot is where ${label} starts.`;
+    this.svg.setAttribute("aria-label", truth ? `${label}: your curve and that of the run` : `An empty chart for ${label}; it starts at ${figure(start)}`);
+    this.said.textContent = truth ? `Dashed: yours. Your curve is off by a factor of ${figure(Number((10 ** this.distance()).toPrecision(2)))} on average.` : `Draw with the pointer or a finger. The dot is where ${label} starts.`;
   }
 
   // Mean distance of the two curves, in powers of ten.
   distance() {
     const { truth } = this.data;
     const gaps = this.drawn.flatMap((power, i) => {
-      const at = nearest(truth.x, this.iterationOf(i));
+      const at = indexAt(truth.x, this.iterationOf(i));
       return power !== null && truth.y[at] > 0 ? [Math.abs(power - Math.log10(truth.y[at]))] : [];
     });
     return gaps.reduce((sum, gap) => sum + gap, 0) / Math.max(1, gaps.length);

@@ -1,6 +1,5 @@
 // The traces of a run's figure, still without their points: curves, marks, the bound, decisions, the variant before.
-import { HALL } from "./dom.js";
-import { axisId, legendName } from "./layout.js";
+import { axisId, HALL, legendName } from "./layout.js";
 
 export function tracesOf({ lines, single, form, theme, named }) {
   const colours = theme.colours;

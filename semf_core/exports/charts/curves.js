@@ -1,4 +1,4 @@
-// What both charts share: the curves, their colours, and their text for who cannot see them.
+// What all charts share: the curves, their colours, and their text for who cannot see them.
 
 // They are described in semf_core/exports/curves.py, for the report and the figures too; the server makes a module of it.
 import { BOUND, COLOURS, EVENTS, PANELS } from "./description.js";
@@ -14,13 +14,11 @@ export function signOf(kind) {
   return EVENTS[kind] ?? { ...EVENTS.unlisted, label: kind };
 }
 
-export function readTheme(root) {
-  const style = getComputedStyle(root);
-  const text = style.color;
+export function readTheme(root, text = getComputedStyle(root).color) {
   const [r, g, b] = (text.match(/[\d.]+/g) ?? [0, 0, 0]).map(Number);
   const dark = 0.3 * r + 0.6 * g + 0.1 * b > 128;
   root.dataset.theme = dark ? "dark" : "light";
-  return { text, dark, grid: dark ? "rgba(255,255,255,0.13)" : "rgba(0,0,0,0.11)", font: style.fontFamily, colours: COLOURS[dark ? "dark" : "light"] };
+  return { text, dark, grid: dark ? "rgba(255,255,255,0.13)" : "rgba(0,0,0,0.11)", font: getComputedStyle(root).fontFamily, colours: COLOURS[dark ? "dark" : "light"] };
 }
 
 export function logRange(curves) {

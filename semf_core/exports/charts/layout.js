@@ -1,6 +1,9 @@
 // How the figure of a run is laid out: its height, its panels, their titles and legends.
 import { TITLES } from "./curves.js";
-import { HALL, isPresenting } from "./dom.js";
+
+// Large words and pictures for a hall, and nothing else.
+export const isPresenting = () => document.body.classList.contains("semf-presenting");
+export const HALL = 24; // pixels of its words at least
 
 const LOWER = 150; // pixels of each panel below the first
 const STRIP = 106; // and of the strip of variants, with the air above it, before it is there
@@ -68,7 +71,7 @@ export function layoutOf(panels, fold, form) {
     layout[axisName(panel)] = { type: "log", domain, zeroline: false, ticklabeloverflow: "allow", tickmode: "array", tickvals: [], ticktext: [] };
     layout[legendName(panel)] = { orientation: "h", x: 1, xanchor: "right", y: domain[1], yanchor: "bottom", bgcolor: "rgba(0,0,0,0)", font: { size: hall ? HALL : narrow ? 11 : 13 } };
     const words = form === "slim" && panel === 1 ? "" : narrow ? TITLES[panel].replace(/ \(.*/, "") : TITLES[panel];
-    layout.annotations.push({ text: `<b>${words}</b>`, x: 0, xref: "paper", xanchor: "left", y: domain[1], yref: "paper", yanchor: "bottom", showarrow: false });
+    layout.annotations.push({ text: words, font: { weight: 600 }, x: 0, xref: "paper", xanchor: "left", y: domain[1], yref: "paper", yanchor: "bottom", showarrow: false });
   });
   return layout;
 }
