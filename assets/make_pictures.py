@@ -52,7 +52,7 @@ def numbers(spec: ModelSpec, dataset: Dataset, result: Result) -> dict[str, Any]
         "relative_error": float(f"{result.relative_error:.3g}"),
         "snr_db": round(result.snr_db, 2) if math.isfinite(result.snr_db) else None,
         "feasible": result.certificate.feasible,
-        "truth": [badge["text"] for badge in truth_words(truth_scores(dataset, result.U, spec.y_set))],
+        "truth": [badge["text"] for badge in truth_words(truth_scores(dataset, result.U, result.V, spec.y_set))],
     }
 
 

@@ -60,6 +60,16 @@ def test_a_search_that_runs_away_ends_with_the_best_that_the_sets_allow() -> Non
     assert any("run away" in event.text for event in result.events) and result.certificate.feasible
 
 
+def test_after_a_change_the_sentence_is_of_the_iterations_since() -> None:
+    problem = make_problem(NOISY, 3, (Nonnegative(),), (Nonnegative(),))
+    run = Run(problem, RelativeADMM(), Limits(max_iter=30, tol=0)).finish()
+    assert ending(finish_of(run, *run.factors()[:2])).text.startswith("Settled within the 30 iterations: ")
+    tighter = make_problem(NOISY, 3, (Nonnegative(), Sparse(5)), (Nonnegative(),))
+    run.edit(tighter, RelativeADMM(), Limits(max_iter=6, tol=0), {}, "sparser")
+    text = ending(finish_of(run.finish(), *run.factors()[:2])).text
+    assert text.startswith("Still falling at the limit of 6 iterations since iteration 30: ") and "in the last 3;" in text
+
+
 @pytest.mark.parametrize(("c", "low"), [(LEAST, True), (MOST, False)])
 def test_penalties_at_their_bounds_are_told_once_with_a_start_to_try(c: float, low: bool) -> None:
     run = Run(make_problem(NOISY, 3, (Nonnegative(), Sparse(5)), (Nonnegative(),)), RelativeADMM(), Limits(max_iter=5)).finish()

@@ -43,7 +43,7 @@ def scores(name, seed):
     run = spec.run(dataset).finish()
     U, V, *_ = run.factors()
     assert spec.x_set.violation(U) < 1e-9 and spec.y_set.violation(V) < 1e-9
-    return truth_scores(dataset, U, spec.y_set)
+    return truth_scores(dataset, U, V, spec.y_set)
 
 
 @pytest.mark.parametrize("seed", [11, 12, 13])

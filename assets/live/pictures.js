@@ -63,17 +63,14 @@ export class Pictures {
     figure.querySelector(".semf-scale").hidden = Boolean(ranked);
     this.tiles(figure.querySelector(".semf-montage"), basis.tiles);
     figure.querySelector(".semf-montage").classList.toggle("semf-lists", Boolean(ranked));
-    const matched = new Set(picture.matched);
-    const rests = new Map(picture.remainders);
     const use = picture.use;
     const lit = new Set(this.lit?.() ?? []);
     for (const button of figure.querySelectorAll(".semf-tile")) {
       const column = Number(button.dataset.column);
-      button.classList.toggle("semf-matched", matched.has(column));
+      const known = this.truth(column);
+      button.classList.toggle("semf-matched", Boolean(known));
       button.classList.toggle("semf-lit", lit.has(column));
-      const rest = rests.get(column);
-      button.classList.toggle("semf-nearly", rest !== undefined);
-      const known = matched.has(column) ? `, a true part${rest === undefined ? "" : ` with ${rest} % of something else`}` : "";
+      button.classList.toggle("semf-nearly", known.includes("%"));
       const listed = ranked ? `: ${ranked[column].map(([word]) => word).join(", ")}` : "";
       button.setAttribute("aria-label", `${this.name(column)}${known}${use ? `, used by ${use[column][0]} samples` : ""}${listed}`);
       const typed = picture.names?.[column];
@@ -91,6 +88,13 @@ export class Pictures {
     const soon = computing ? `; ${wanted} is being computed` : "";
     const other = wanted !== null && wanted !== iteration ? `, iteration ${iteration} (recorded last before ${wanted}${soon})` : "";
     put(this.root.querySelector(".semf-basis .semf-title"), `Basis ${factor}${what}${other}`);
+  }
+
+  // Whether a component is a true part, in words: what its frame says.
+  truth(column) {
+    if (!this.picture.matched.includes(column)) return "";
+    const rest = this.picture.remainders.find(([other]) => other === column)?.[1];
+    return rest === undefined ? ", a true part" : `, a true part with ${rest} % of something else`;
   }
 
   // What somebody has called it, or its number.
@@ -173,7 +177,9 @@ export class Pictures {
 
   fitNumbers() {
     const tile = this.root.querySelector(".semf-tile");
-    if (tile) tile.parentElement.classList.toggle("semf-tiny", tile.clientWidth < 24);
+    if (!tile) return;
+    tile.parentElement.classList.toggle("semf-tiny", tile.clientWidth < 24);
+    tile.parentElement.classList.toggle("semf-slight", tile.clientWidth < 64); // a number may not cover a part
   }
 
   // -- one component ---------------------------------------------------------------------------
@@ -191,7 +197,7 @@ export class Pictures {
     }
     const [count, top] = use;
     const most = top.map(([sample, value, label]) => `${label ?? counted(sample)} (${value ?? "too large"})`).join(", ");
-    put(place, `${this.name(column)}: used by ${count} of ${this.picture.sample_count} samples` + (most ? `, most by ${most}.` : "."));
+    put(place, `${this.name(column)}${this.truth(column)}: used by ${count} of ${this.picture.sample_count} samples` + (most ? `, most by ${most}.` : "."));
     const rows = this.picture.use.length;
     const box = this.picture.coefficients.tiles.find(([k]) => k === column) ?? [column, 0, (100 * column) / rows, 100, 100 / rows];
     ["left", "top", "width", "height"].forEach((side, i) => (bar.style[side] = `${box[i + 1]}%`));

@@ -26,13 +26,14 @@ export class Strip {
 
   refresh() {
     clearTimeout(this.timer);
-    if (this.view.data.strip) this.tick();
+    if (this.asking) this.again = true; // the theme or the strip may be another since
+    else if (this.view.data.strip) this.tick();
     else this.box.hidden = this.film.hidden = true;
   }
 
   async tick() {
-    if (this.gone || this.asking || document.hidden) return;
-    this.asking = true;
+    if (this.gone || document.hidden) return;
+    Object.assign(this, { asking: true, again: false });
     const { data, charts } = this.view;
     let wait = FOLLOW_MS;
     try {
@@ -46,8 +47,8 @@ export class Strip {
     } finally {
       this.asking = false;
     }
-    if (data !== this.view.data) wait = 0;
-    if (Number.isFinite(wait)) this.timer = setTimeout(() => this.tick(), wait);
+    if (this.again) this.refresh();
+    else if (Number.isFinite(wait)) this.timer = setTimeout(() => this.tick(), wait);
   }
 
   // The next question comes soon while something moves; who only follows asks now and then, for ever.
@@ -113,7 +114,7 @@ export class Strip {
     image.hidden = !card.thumb;
     image.alt = `Components of ${card.name}`;
     node.querySelector(".semf-name").textContent = card.name;
-    const figures = [card.error && `error ${card.error}`, ...card.badges];
+    const figures = [card.error && `error ${card.error}`, ...card.badges.map((text) => text.replace(/ (found|right)$/, ""))];
     node.querySelector(".semf-figures").textContent = card.moving ? `${figures[0]} …` : figures.filter(Boolean).join(" · ") || card.state;
     node.querySelector(".semf-go").title = `${card.name}. ${card.title}`;
     node.classList.toggle("semf-pinned", card.pinned);

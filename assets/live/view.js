@@ -285,7 +285,7 @@ export class View {
     const seen = this.at ?? this.iterations;
     this.root.dataset.run = this.data.run;
     this.root.querySelector(".semf-iteration").textContent = n ? `iteration ${seen.toLocaleString("en")}` : "";
-    if (n) this.charts.describe(h);
+    if (n) this.charts.describe({ ...h, at: seen });
   }
 
   // What changed and what it did.

@@ -23,7 +23,7 @@ from semf_core.drawing.pictures import default_samples
 from semf_core.drawing.top import plural, word_lists
 from semf_core.exports.curves import CURVES
 from semf_core.factorization.scores import model_groups, truth_words
-from semf_core.mathematics.metrics import FOUND
+from semf_core.mathematics.metrics import FOUND, without_vanished
 from semf_core.runs.frames import FactorFrame
 from semf_core.service.public import Cache
 from semf_core.solvers.run import COLUMNS
@@ -36,8 +36,6 @@ MOST_TOP = 5
 MOST_WORDS = 6
 CLEAN = 4
 """Per cent of a component beside its true part that cannot be seen in a picture."""
-NEGLIGIBLE = 1e-6
-"""Of the largest component: frames are float32."""
 MANY_SAMPLES = 10_000
 LARGEST = 2**53
 """No number in an address is larger."""
@@ -242,7 +240,7 @@ def _draw(frame: Any, data: Any, shape: Any, spec: Any, view: tuple[str, str, tu
     factor, theme, chosen, compact = view
     groups = model_groups(spec.y_set)
     left, right = (frame.X, frame.Y) if factor == "X" else (frame.U, frame.V)
-    left = without_noise(left, right)
+    left = without_vanished(left, right)
     drawn: dict[str, Any] = {
         "factor": factor,
         "basis": images.basis(left, shape, groups, theme).to_dict(),
@@ -265,16 +263,9 @@ def _named(service: Any, run_id: str, factors: tuple[Array, Array], theme: str) 
         "coefficients": images.coefficients(right, axes, theme).to_dict(),
         "as_maps": axes.map_shape is not None,
         "sample_axis": columns.heading or "the axis" if columns.ordered else "",
-        "ranked": word_lists(without_noise(left, right), axes, service.image_shape(run_id), MOST_WORDS),
+        "ranked": word_lists(without_vanished(left, right), axes, service.image_shape(run_id), MOST_WORDS),
         "ranked_title": plural(axes.rows.title or "row"),
     }
-
-
-def without_noise(U: Array, V: Array) -> Array:
-    """Components that add nothing but rounding to UV are drawn as nothing: a unit vector of noise looks like a part."""
-    weights = np.linalg.norm(U, axis=0) * np.linalg.norm(V, axis=1)
-    noise = weights <= NEGLIGIBLE * weights.max(initial=0.0)
-    return np.where(noise, 0, U) if noise.any() else U
 
 
 def use_of(V: Array) -> list[list[Any]]:

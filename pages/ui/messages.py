@@ -41,7 +41,8 @@ def state_words(status: Any) -> str:
         if status.message:
             return f"Running: {status.message}"
         rate = status.iterations_per_second
-        return f"Running, {rate:,.0f} iterations a second" if rate else "Running"
+        spelled = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+        return f"Running, {spelled} iteration{'' if spelled == '1' else 's'} a second" if rate else "Running"
     if status.state == "paused":
         if status.message:
             return f"Paused: {status.message}"

@@ -99,7 +99,7 @@ def _data(shown: Bench) -> session.Loaded | None:
 
 
 def _on_change() -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key="on-change"):
         params.keep(WARM, AGAIN)
         help_text = "A change of the model starts a fresh run with the same seed, or goes on from the factors on show."
         st.segmented_control("On a change", [AGAIN, ON], key=WARM, required=True, help=help_text, label_visibility="collapsed",

@@ -22,7 +22,7 @@ from semf_core.service import RunStatus, get_service
 from semf_core.service.public import Cache
 from semf_core.solvers.run import COLUMNS
 
-MOST_TILES = 12
+MOST_TILES = 6
 SIZE = (150, 84)
 """Pixels of a card's picture."""
 _ERROR = COLUMNS.index("residual_uv")

@@ -173,7 +173,7 @@ def act_on_change(shown: Bench) -> Bench:
     spec = session.spec()
     own_title = spec.title != shown.status.spec.title and spec.title
     if not own_title:
-        spec = titled(spec, _data_title(spec))
+        spec = _titled(spec, shown)
     try:
         new = run(spec, shown)
     except InvalidInput as error:
@@ -184,8 +184,9 @@ def act_on_change(shown: Bench) -> Bench:
     return new
 
 
-def _data_title(spec: ModelSpec) -> str:
-    return session.load(spec.dataset).dataset.title
+def _titled(spec: ModelSpec, shown: Bench) -> ModelSpec:
+    fresh = not bench.goes_on(shown.status, spec, manner())
+    return titled(spec, session.load(spec.dataset).dataset.title, fresh)
 
 
 def run(spec: ModelSpec, shown: Bench | None = None) -> Bench:
@@ -272,7 +273,7 @@ def _try(run_id: str, index: object) -> None:
     spec = shown.status.spec
     for path, value in ending.suggestions[index].changes.items():
         spec = with_value(spec, path, value)
-    run(titled(spec, _data_title(spec)), shown)
+    run(_titled(spec, shown), shown)
 
 
 def copy_to_change(run_id: str) -> None:

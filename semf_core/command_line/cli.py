@@ -301,7 +301,7 @@ def summarise(spec: ModelSpec, dataset: Dataset, result: Result) -> dict[str, An
         "snr_db": result.snr_db,
         "snr_db_xy": result.snr_db_xy,
         **certificate,
-        **truth_scores(dataset, result.U, spec.y_set),
+        **truth_scores(dataset, result.U, result.V, spec.y_set),
         "events": [dataclasses.asdict(e) for e in result.events],
     }
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in summary.items()}

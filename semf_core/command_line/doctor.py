@@ -120,7 +120,7 @@ def _engine() -> tuple[str, str]:
     dataset = spec.dataset.load()
     with blas_threads(1):
         run = spec.run(dataset).finish()
-    badges = truth_words(truth_scores(dataset, run.factors()[0], spec.y_set))
+    badges = truth_words(truth_scores(dataset, *run.factors()[:2], spec.y_set))
     words = ", ".join(badge["text"] for badge in badges)
     return "ok" if all(
         badge["done"] for badge in badges

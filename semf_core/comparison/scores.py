@@ -87,9 +87,9 @@ def measure(
 
     Frames are float32; a result has its factors, residual and certificate in full precision.
     """
-    U = frame.U if result is None else result.U
+    U, V = (frame.U, frame.V) if result is None else (result.U, result.V)
     residual = metrics.residual(dataset.data, frame.U, frame.V) if result is None else result.residual_uv
-    truth = truth_scores(dataset, U, spec.y_set)
+    truth = truth_scores(dataset, U, V, spec.y_set)
     return {
         "error": metrics.relative_error(norm, residual),
         "snr": metrics.snr_db(norm, residual),

@@ -102,7 +102,7 @@ def _frame(story: Story, frame: FactorFrame, word: str) -> dict[str, Any]:
     if error is not None:
         words.append(f"error {number(100 * error)} %")
     if story.dataset is not None:
-        words += [badge["text"] for badge in truth_words(truth_scores(story.dataset, frame.U, story.spec.y_set))]
+        words += [badge["text"] for badge in truth_words(truth_scores(story.dataset, frame.U, frame.V, story.spec.y_set))]
     return {"at": frame.iteration, "words": " · ".join(words), **_pictures(story, frame)}
 
 

@@ -87,6 +87,8 @@ class Finish:
     rank_residual: float
     """‖M − M_p‖ of the best matrix of this rank, NaN where it is not known."""
     max_iter: int
+    first: int
+    """The iteration after which the limit counts: the last start or the last change of the model."""
     starts: int
     bound_in_size: bool = False
     """The sets of both factors leave out large multiples of their members."""
@@ -111,7 +113,8 @@ def ending(finish: Finish) -> Ending:
 
 def _first(finish: Finish, progress: float | None) -> Ending:
     """Whether more iterations would have helped; None of progress if there were too few to tell."""
-    limit = f"{finish.max_iter:,} iteration" + ("s" if finish.max_iter > 1 else "")
+    since = f" since iteration {finish.first:,}" if finish.first else ""
+    limit = f"{finish.max_iter:,} iteration" + ("s" if finish.max_iter > 1 else "") + since
     more = max(2 * finish.max_iter, WORTHWHILE)
     suggestion = Suggestion(f"{more:,} iterations", {"limits.max_iter": more})
     if progress is None:
@@ -120,7 +123,8 @@ def _first(finish: Finish, progress: float | None) -> Ending:
         )
     if progress <= FALLING:
         return Ending((f"Settled within the {limit}: ‖M−UV‖ hardly fell at the end.",))
-    over = int(finish.numbers[-1] - finish.numbers[-1 - min(RECENT, len(finish.history) // 2)])
+    numbers = finish.numbers[finish.numbers > finish.first]
+    over = int(numbers[-1] - numbers[-1 - min(RECENT, len(numbers) // 2)])
     sentence = f"Still falling at the limit of {limit}: ‖M−UV‖ by {_percent(progress)} in the last {over}; allow more iterations."
     return Ending((sentence,), (suggestion,))
 
@@ -189,9 +193,8 @@ def _stuck(finish: Finish) -> bool:
 
 
 def _recent_progress(finish: Finish) -> float | None:
-    """By what fraction the smallest ‖M−UV‖ of the last start fell over its last iterations; None if there is but one."""
-    rows = finish.history[finish.history[:, COLUMNS.index("start")] == finish.history[-1, COLUMNS.index("start")]]
-    values = rows[:, COLUMNS.index("residual_uv")]
+    """By what fraction the smallest ‖M−UV‖ fell over the last iterations that the limit counts; None if there is but one."""
+    values = finish.history[finish.numbers > finish.first, COLUMNS.index("residual_uv")]
     recent = min(RECENT, len(values) // 2)
     if not recent:
         return None
@@ -217,6 +220,7 @@ def finish_of(run: Run, U: Array, V: Array) -> Finish:
         norm=run.problem.matrix.norm,
         rank_residual=rank_residual(run.problem.matrix, run.problem.rank),
         max_iter=run.limits.max_iter,
+        first=run.start_iteration,
         starts=run.start + 1,
         bound_in_size="free" not in {s.size for s in run.problem.whole_sets},
         penalties=penalties_at_bounds(run),

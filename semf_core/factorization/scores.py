@@ -12,10 +12,14 @@ from semf_core.mathematics import metrics
 from semf_core.sets import GroupSparse, StructureSet, members_of
 
 
-def truth_scores(dataset: Dataset, U: np.ndarray, y_set: StructureSet) -> dict[str, Any]:
-    """Parts found and groups right, as plain numbers; empty where the data has no ground truth."""
+def truth_scores(dataset: Dataset, U: np.ndarray, V: np.ndarray, y_set: StructureSet) -> dict[str, Any]:
+    """Parts found and groups right, as plain numbers; empty where the data has no ground truth.
+
+    A component that has vanished from UV is no part, whatever shape its remains have.
+    """
     if dataset.parts is None:
         return {}
+    U = metrics.without_vanished(U, V)
     scores: dict[str, Any] = {"parts_found": metrics.parts_found(U, dataset.parts), "parts_total": dataset.parts.shape[1]}
     if dataset.groups is not None:
         groups = model_groups(y_set)

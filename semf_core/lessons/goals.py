@@ -60,7 +60,7 @@ def _relative_error(e: Evidence) -> float:
 
 
 def _truth(name: str) -> Callable[[Evidence], float | None]:
-    return lambda e: truth_scores(e.dataset, e.U, e.spec.y_set).get(name)
+    return lambda e: truth_scores(e.dataset, e.U, e.factors.V, e.spec.y_set).get(name)
 
 
 def _ghosts(e: Evidence) -> float | None:

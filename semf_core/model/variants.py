@@ -227,9 +227,13 @@ def _set_words(s: StructureSet) -> str:
     return " ".join([_lower(s.title), *(f"{_lower(label(p))} {values[p.name]}" for p in told[:2])])
 
 
-def titled(spec: ModelSpec, data: str = "") -> ModelSpec:
-    """The model under its own name: a preset's where it is that preset, else one made from data and constraints."""
-    known = next((p for p in map(preset, preset_names()) if same_model(replace(p, seed=spec.seed), spec)), None)
+def titled(spec: ModelSpec, data: str = "", fresh: bool = True) -> ModelSpec:
+    """The model under its own name: a preset's where it is that preset, else one made from data and constraints.
+
+    What a preset's name tells is what comes of a fresh start, not of a run that goes on from other factors.
+    """
+    names = preset_names() if fresh else ()
+    known = next((p for p in map(preset, names) if same_model(replace(p, seed=spec.seed), spec)), None)
     if known is not None:
         return replace(spec, title=known.title, watch=known.watch)
     return replace(spec, title=title_of(spec, data)[:200], watch="")

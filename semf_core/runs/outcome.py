@@ -32,7 +32,7 @@ def write_outcome(folder: RunFolder, run: Run, spec: ModelSpec, dataset: Dataset
             **{name: getattr(result, name) for name in NUMBERS},
             **result.ending.to_dict(),
             **certificate_values(result.certificate),
-            "truth": truth_scores(dataset, result.U, spec.y_set),
+            "truth": truth_scores(dataset, result.U, result.V, spec.y_set),
         },
         durable=True,
     )

@@ -84,6 +84,7 @@ def _status_of(run_id: str, folder: RunFolder, meta: Meta, spec: ModelSpec, posi
     rows, numbers = newest.values, newest.iterations
     seconds = rows[-1][SECONDS] if len(rows) else 0.0
     span = seconds - rows[0][SECONDS] if len(rows) > 1 else 0.0
+    rate = float((numbers[-1] - numbers[0]) / span) if span > 0 else 0.0
     return RunStatus(
         id=run_id,
         title=meta.title,
@@ -93,7 +94,7 @@ def _status_of(run_id: str, folder: RunFolder, meta: Meta, spec: ModelSpec, posi
         iterations=int(numbers[-1]) if len(rows) else 0,
         start=int(rows[-1][START]) if len(rows) else 0,
         seconds=float(seconds),
-        iterations_per_second=float((numbers[-1] - numbers[0]) / span) if span > 0 else 0.0,
+        iterations_per_second=min(rate, folder.pace() or rate),  # the seconds are those of computing, without waiting
         queue_position=position,
         created=meta.created,
         generation=meta.generation,

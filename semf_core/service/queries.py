@@ -249,12 +249,12 @@ class Queries:
         folder, meta = self._find(run_id)
         spec = self._spec(run_id, folder, meta)
         key = (run_id, meta.revision, frame.iteration, frame.mark())
-        return self._scores.get(key, lambda: truth_scores(self.dataset(run_id), frame.U, spec.y_set))
+        return self._scores.get(key, lambda: truth_scores(self.dataset(run_id), frame.U, frame.V, spec.y_set))
 
     def matching(self, run_id: str, frame: FactorFrame) -> metrics.Matching | None:
         """Which column of U is which true part; None where the data has no known truth."""
         parts = self.dataset(run_id).parts
-        return None if parts is None else metrics.match_parts(frame.U, parts)
+        return None if parts is None else metrics.match_parts(metrics.without_vanished(frame.U, frame.V), parts)
 
     def lower_bound(self, run_id: str, wait: float = 0.0) -> float | None:
         """The smallest ‖M−UV‖ that its rank allows (Eckart–Young); None if unknown, or not known after `wait` seconds."""

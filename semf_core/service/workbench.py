@@ -11,7 +11,7 @@ from semf_core.model import ModelSpec
 from semf_core.model.sweeps import Number, sweep
 from semf_core.model.variants import differences, name_by_difference, title_of, titled
 from semf_core.runs.variant_strips import Strip, Sweep, Variant
-from semf_core.service import RunHandle, Service
+from semf_core.service import RunHandle, RunStatus, Service
 
 QUICK_SECONDS = 3.0
 """A second change of the same thing within this time takes the place of the first: nobody has looked at that."""
@@ -65,10 +65,13 @@ def _name(before: ModelSpec, after: ModelSpec) -> str:
     return name_by_difference(before, after)
 
 
+def goes_on(old: RunStatus, spec: ModelSpec, manner: Manner) -> bool:
+    """Whether a changed model goes on from the factors of this run."""
+    return manner.warm and (old.spec.dataset, old.spec.rank) == (spec.dataset, spec.rank) and old.iterations > 0
+
+
 def _run(service: Service, strip: Strip, key: str, spec: ModelSpec, manner: Manner) -> RunHandle:
-    old = service.status(strip.current)
-    warm = manner.warm and (old.spec.dataset, old.spec.rank) == (spec.dataset, spec.rank) and old.iterations > 0
-    if not warm:
+    if not goes_on(service.status(strip.current), spec, manner):
         handle = service.start(spec, manner.paused, visitor=manner.visitor, key=key, pace=manner.pace)
         rest(service, strip.current, key)
         return handle

@@ -56,7 +56,7 @@ def _gathered(folder: RunFolder, dataset: Dataset, label: Label, story: Story, i
     spec = revisions[-1].spec
     outcome = _outcome(folder)
     keyframes = packed_keyframes(folder, dataset.shape, spec.rank)
-    best = outcome.factors["U"] if outcome is not None else folder.frame().U
+    kept = outcome.factors if outcome is not None else vars(folder.frame())
     return Content(
         label=label.titled(spec.title or dataset.title or "Run"),
         created=story.created,
@@ -64,7 +64,7 @@ def _gathered(folder: RunFolder, dataset: Dataset, label: Label, story: Story, i
         remark=story.remark,
         data=DataFacts(dataset.title, dataset.shape, dataset.fingerprint(), dataset.image_shape),
         versions=versions(),
-        truth=truth_scores(dataset, best, spec.y_set),
+        truth=truth_scores(dataset, kept["U"], kept["V"], spec.y_set),
         revisions=revisions,
         history=recorded.values,
         iterations=int(recorded.iterations[-1]),

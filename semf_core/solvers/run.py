@@ -116,6 +116,11 @@ class Run:
     def iterations(self) -> int:
         return self.history.iterations
 
+    @property
+    def start_iteration(self) -> int:
+        """The iteration after which the limits count: the last start or the last edit."""
+        return self._start_iteration
+
     def _factors(self, best: bool) -> State:
         return State(*self.best) if best else self.state
 

@@ -206,6 +206,11 @@ def test_a_swimmer_refresh_is_small(service):
 def test_states_in_words(service):
     handle = service.start(ENDLESS, paused=True)
     assert state_words(service.status(handle.id)) == "Ready: press Play"
+    step(service, handle, 20)
+    for pace in (1, 10):
+        service.set_pace(handle.id, handle.key, pace)
+        status = dataclasses.replace(service.status(handle.id), state="running")
+        assert state_words(status) == f"Running, {pace} iteration{'s' * (pace > 1)} a second", "as slow as it was asked to be"
 
 
 def test_an_iteration_between_two_recorded_ones_is_computed_again(service):
@@ -231,10 +236,22 @@ def test_a_part_with_a_visible_remainder_is_marked_as_that(service):
     assert seen and all(0 < rest <= 14 for _, rest in seen)
 
 
-def test_components_that_are_only_rounding_are_drawn_as_nothing():
-    U, V = np.eye(4)[:, :3], np.ones((3, 5)) * np.array([[1.0], [1e-3], [1e-12]])
-    shown = feed.without_noise(U, V)
-    assert not shown[:, 2].any() and (shown[:, :2] == U[:, :2]).all()
+def test_a_component_that_has_vanished_is_drawn_as_nothing_and_is_no_part(service):
+    handle = service.start(preset("swimmer-groups"))
+    wait_for(service, handle.id, "finished")
+    frame = service.factors(handle.id)
+    scale = np.ones(17)
+    scale[[0, 16]] = 2e-6, 1e-2
+    faint = dataclasses.replace(frame, U=frame.U * scale)
+    assert 0 not in [column for column, _ in feed._matched(service, handle.id, faint)]
+    truth = service.truth(handle.id, faint)
+    assert (truth["parts_found"], truth["groups_correct"]) == (16, 4)
+    view = ("U", "light", (0, 1), True)
+    drawn, without = (
+        feed._draw(f, None, (32, 32), preset("swimmer-groups"), view)["basis"]["url"]
+        for f in (faint, dataclasses.replace(faint, U=np.where(np.arange(17) == 0, 0, faint.U)))
+    )
+    assert drawn == without
 
 
 def test_a_view_that_has_nothing_yet_asks_again_and_gets_the_beginning(service):

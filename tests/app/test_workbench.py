@@ -16,7 +16,8 @@ from pages.ui.places import PAGES
 from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, SparseCodes, Swimmer
 from semf_core.glossary import word
-from semf_core.model import ModelSpec, preset
+from semf_core.model import ModelSpec, preset, variants
+from semf_core.model.sweeps import with_value
 from semf_core.runs.variant_strips import Strip
 from semf_core.sets import Nonnegative, Sparse
 from semf_core.solvers import ADMM, Limits
@@ -176,6 +177,19 @@ def test_going_on_from_here_keeps_the_earlier_curve(service, reserve):
     assert (service.scalars(status.id) == service.scalars(handle.id)).all()
     page.number_input(key="spec1.rank").set_value(3).run()
     assert on_show(service, page)[0].iterations == 0, "another rank has nothing to go on from"
+
+
+def test_what_goes_on_from_other_factors_has_no_name_that_tells_of_a_fresh_start(service, reserve):
+    known = preset("swimmer-groups")
+    handle = service.start(variants.titled(with_value(known, "x.1.k", 12)), paused=True)
+    step(service, handle, 5)
+    page = open_bench(handle=handle)
+    page.toggle(key=workbench_state.PAUSED).set_value(True).run()
+    page.segmented_control(key=workbench_state.WARM).set_value(workbench_state.ON).run()
+    page.number_input(key=f"{block_keys(page, 'X')[1]}.k").set_value(17).run()
+    spec = on_show(service, page)[0].spec
+    assert variants.same_model(spec, known) and not spec.watch
+    assert spec.title == variants.title_of(known) == title_of(page)
 
 
 def test_a_finished_run_shows_its_certificate(service):

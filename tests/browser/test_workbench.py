@@ -98,6 +98,9 @@ def test_a_change_is_seen_at_once_undone_and_survives(server, visit):
     page.wait_for_function("document.querySelector('.semf-live').dataset.when === 'after'")
     page.locator(".semf-tile").nth(3).hover()
     page.wait_for_function("document.querySelector('.semf-live').dataset.when === 'before'")
+    drawn = page.locator(".semf-variants img").first.get_attribute("src")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("src => document.querySelector('.semf-variants img').src !== src", arg=drawn)
     # Undo and redo are a key each.
     page.keyboard.press("z")
     page.wait_for_function(f"{LINE}.startsWith('k 8 → 16')", timeout=60_000)
@@ -274,6 +277,7 @@ def test_on_a_phone_pictures_come_first_and_nothing_sticks_out(server, visit):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     basis, chart = (page.locator(one).bounding_box()["y"] for one in (".semf-basis", ".semf-charts"))
     assert basis < chart
+    assert page.locator(".semf-basis .semf-montage").bounding_box()["width"] > 0.85 * 390, "the pictures have the width"
     in_sight = "document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right > 40"
     assert not page.evaluate(in_sight)
     page.get_by_test_id("stExpandSidebarButton").click()

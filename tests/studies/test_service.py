@@ -1,6 +1,7 @@
 """Studies as pages use them."""
 
 import dataclasses
+import re
 import threading
 
 import numpy as np
@@ -209,6 +210,8 @@ def test_built_in_studies_are_complete(name, service):
     study = builtin_study(name)
     assert study.name == name and study.title and study.summary and study.views
     assert study.claim.source and study.claim.text and set(study.sizes) == {"quick", "full"}
+    numbered = [label for axis in study.axes for label in axis.labels if re.match(r"\(\d+\)", label)]
+    assert not numbered or "equations" in study.summary, "what a number in brackets is, is said in place"
     for size in study.sizes:
         ready = service.studies.prepare(study.sized(size))
         assert 1 <= ready.count <= 20_000

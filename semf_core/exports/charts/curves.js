@@ -56,12 +56,12 @@ export function boundText(lower_bound) {
 }
 
 function chartText(lines, history, lower_bound) {
-  const last = history.x.length - 1;
-  const values = lines.map((l) => `${l.name} ${figure(history.curves[l.curve][last])}`).join(", ");
+  const shown = indexAt(history.x, history.at);
+  const values = lines.map((l) => `${l.name} ${figure(history.curves[l.curve][shown])}`).join(", ");
   const mark = history.events.at(-1);
   const kinds = mark ? ` Marks: ${history.events.length}, the last one ${signOf(mark[1]).label} at iteration ${mark[0]}.` : "";
   const bound = lower_bound ? ` The ${boundText(lower_bound)}: ${figure(lower_bound.value)}.` : "";
-  return `Curves over ${history.x[last]} iterations, logarithmic. Now: ${values}.${kinds}${bound}`;
+  return `Curves over ${history.x.at(-1)} iterations, logarithmic. At iteration ${history.x[shown]}: ${values}.${kinds}${bound}`;
 }
 
 // Says what the curves show, but not so often that a screen reader never comes to its end.
@@ -73,9 +73,10 @@ export class Caption {
   }
 
   say(history, lower_bound) {
-    const now = performance.now();
-    if (now - this.said < 3000) return;
-    this.said = now;
+    clearTimeout(this.later);
+    const wait = this.said + 3000 - performance.now();
+    if (wait > 0) return void (this.later = setTimeout(() => this.say(history, lower_bound), wait));
+    this.said = performance.now();
     this.place.textContent = chartText(this.lines, history, lower_bound);
   }
 }

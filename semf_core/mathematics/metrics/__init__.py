@@ -24,6 +24,7 @@ from semf_core.mathematics.metrics.truth import (
     match_parts,
     parts_found,
     recovered_atoms,
+    without_vanished,
 )
 
 __all__ = [
@@ -49,4 +50,5 @@ __all__ = [
     "rmse",
     "snr_db",
     "unit_peak",
+    "without_vanished",
 ]

@@ -14,6 +14,8 @@ Array = np.ndarray
 Groups = Sequence[Sequence[int]]
 FOUND = 0.99
 """|cosine| above which a column counts as a true part."""
+VANISHED = 1e-5
+"""A component of at most this share of the largest one's weight is not seen in UV: it explains 10⁻¹⁰ of what that does."""
 
 
 def atom_distances(D: Array, learned: Array) -> Array:
@@ -151,6 +153,30 @@ def agreement(A: Array, B: Array) -> float:
     1.0
     """
     return float(np.abs(match_parts(B, A).cosines).mean())
+
+
+def without_vanished(U: Array, V: Array) -> Array:
+    """U with zeros in place of components that have vanished from UV: the remains of one may look like a part.
+
+    Parameters
+    ----------
+    U, V : array
+        The factors.
+
+    Returns
+    -------
+    array
+        U itself where no component has vanished.
+
+    Examples
+    --------
+    >>> without_vanished(np.eye(2), np.array([[1.0, 2.0], [1e-9, 0.0]]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    weights = np.linalg.norm(U, axis=0) * np.linalg.norm(V, axis=1)
+    vanished = weights <= VANISHED * weights.max(initial=0.0)
+    return np.where(vanished, 0, U) if vanished.any() else U
 
 
 def parts_found(U: Array, parts: Array, threshold: float = FOUND) -> int:

@@ -15,7 +15,7 @@ class _Score(Measure):
     """One of the numbers that the truth gives."""
 
     def value(self, outcome: Outcome) -> float | None:
-        return self.of(truth_scores(outcome.data.dataset, outcome.U, outcome.trial.model.y_set))
+        return self.of(truth_scores(outcome.data.dataset, outcome.U, outcome.V, outcome.trial.model.y_set))
 
     def of(self, scores: dict[str, Any]) -> float | None:
         raise NotImplementedError
