@@ -190,11 +190,12 @@ def test_the_residual_of_sparse_codes(both, dtype: type) -> None:
 def test_codes_with_ties(both, dtype: type, others: tuple[StructureSet, ...]) -> None:
     """Where X = 0 the V before is projected, here of small integers."""
     p, m, n, k = 70, 5, 150, 4
-    Z = np.random.default_rng(5).integers(-3, 4, (2 * p, n)).astype(dtype)
+    Z: Array = np.random.default_rng(5).integers(-3, 4, (2 * p, n)).astype(dtype)
     M = DenseMatrix(np.ones((m, n), dtype), np.dtype(dtype))
 
     def advanced() -> list[Array]:
-        new, Pi, W = np.empty_like(Z), Z[:p] * dtype(0.5), np.zeros((2 * p, m), dtype)
+        W: Array = np.zeros((2 * p, m), dtype)
+        new, Pi = np.empty_like(Z), Z[:p] * dtype(0.5)
         columns = half_steps.Columns(M, W, Z, new, Pi, np.empty_like(Pi), combine((*others, Sparse(k))))
         fit = SparseFit(M, W[p:], k)
         sums = half_steps._advance_parts(columns, half_steps.SmallSystem(M.array, W[:p], dtype(2)), 1.3, fit)

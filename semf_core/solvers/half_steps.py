@@ -171,8 +171,7 @@ def _advance_parts(columns: Columns, system: System, gamma: float, fit: SparseFi
     largest = _largest_kept(columns.y_set) if fit is not None else None
     for part in _parts(p, n) if columns.y_set.columnwise else [slice(0, n)]:
         spare = columns.spare.reshape(-1)[: p * (part.stop - part.start)].reshape(p, -1)
-        compiled = loops(spare.size) if largest and isinstance(system, SmallSystem) else None
-        if compiled:
+        if largest and isinstance(system, SmallSystem) and (compiled := loops(spare.size)):
             system.correct(columns.old[p:], columns.Pi, spare, part.start)
             scales, sums = np.array((1 / system.penalty, gamma * system.penalty), spare.dtype), np.empty((2, spare.shape[1]))
             compiled.settle_largest(columns.new, columns.old, spare, columns.Pi, scales, *largest, part.start, sums)
@@ -189,12 +188,11 @@ def _advance_parts(columns: Columns, system: System, gamma: float, fit: SparseFi
 
 def _largest_kept(y_set: StructureSet) -> tuple[int, bool] | None:
     """Where V has the k largest entries of each column, or the k largest positive ones: k, and whether it is the latter."""
-    signs, others = [], []
-    for s in members_of(y_set):
-        (signs if isinstance(s, Nonnegative) and s.binds_all_entries else others).append(s)
+    members = members_of(y_set)
+    others = [s for s in members if not (isinstance(s, Nonnegative) and s.binds_all_entries)]
     match others:
         case [Sparse(k=k, axis="column") as s] if type(s) is Sparse and s.binds_all_entries and k <= MOST and y_set.exact:
-            return k, bool(signs)
+            return k, len(others) < len(members)
     return None
 
 
