@@ -69,6 +69,11 @@ function scrubber(data) {
   );
 }
 
+// Until there is a picture, its place says so.
+function montage(empty, ...over) {
+  return element("div", { class: "semf-montage", "data-empty": empty }, element("img", { alt: empty, class: "semf-pixels" }), ...over);
+}
+
 function pictures({ compact, splits, imposed }) {
   const name = `semf-factor-${Math.random().toString(36).slice(2)}`;
   const choice = element(
@@ -82,7 +87,7 @@ function pictures({ compact, splits, imposed }) {
     "figure",
     { class: "semf-basis" },
     element("figcaption", {}, element("span", { class: "semf-title", text: "Basis images" }), compact || !splits ? null : choice),
-    element("div", { class: "semf-montage" }, element("img", { alt: "Basis images are not recorded yet", class: "semf-pixels" })),
+    montage("Basis images are not recorded yet"),
     imposed ? element("p", { class: "semf-imposed", text: imposed }) : null,
     element("p", { class: "semf-scale" }),
   );
@@ -91,14 +96,14 @@ function pictures({ compact, splits, imposed }) {
     "figure",
     { class: "semf-map" },
     element("figcaption", {}, element("span", { class: "semf-title", text: "Coefficients V" })),
-    element("div", { class: "semf-montage" }, element("img", { alt: "Coefficients are not recorded yet", class: "semf-pixels" }), element("span", { class: "semf-row", hidden: true })),
+    montage("Coefficients are not recorded yet", element("span", { class: "semf-row", hidden: true })),
     element("p", { class: "semf-scale" }),
   );
   const samples = element(
     "figure",
     { class: "semf-samples" },
     element("figcaption", {}, element("span", { class: "semf-title", text: "Samples and their fit" })),
-    element("div", { class: "semf-sample-grid" }, element("ol", { class: "semf-sample-rows" }), element("div", { class: "semf-montage" }, element("img", { alt: "Samples are not shown yet", class: "semf-pixels" }))),
+    element("div", { class: "semf-sample-grid" }, element("ol", { class: "semf-sample-rows" }), montage("Samples are not shown yet")),
     element("p", { class: "semf-scale" }),
   );
   return { basis, map, samples, note: element("p", { class: "semf-inspect", role: "note", text: HINT }) };

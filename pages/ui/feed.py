@@ -23,9 +23,9 @@ from semf_core.drawing.pictures import default_samples
 from semf_core.drawing.top import plural, word_lists
 from semf_core.exports.curves import CURVES
 from semf_core.factorization.scores import model_groups, truth_words
-from semf_core.mathematics.metrics import FOUND, without_vanished
+from semf_core.mathematics.metrics import FOUND
 from semf_core.runs.frames import FactorFrame
-from semf_core.service.public import Cache
+from semf_core.service.public import Cache, without_vanished
 from semf_core.solvers.run import COLUMNS
 
 Array = np.ndarray

@@ -134,7 +134,7 @@ def server(tmp_path_factory):
     running.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # while Playwright is open, no other test of the process may run an event loop
 def chromium():
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=SHELL, args=[*FLAGS, UNOPTIMIZED])

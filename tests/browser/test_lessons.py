@@ -226,12 +226,15 @@ def test_a_lesson_taken_home_needs_no_network(chromium, tmp_path):
     asked.get_by_role("button", name="That is my curve").click()
     asked.get_by_text("Your curve is off by a factor of").wait_for()
     asked.get_by_text("Ghosts would share pixels").wait_for()
-    assert asked.locator('path[data-column="alpha"]').get_attribute("d").count("L") > 10
+    asked.locator(".semf-plot .js-line").first.wait_for(state="attached")
+    assert all(
+        len(d) > 100 for d in asked.locator(".semf-plot .js-line").evaluate_all("lines => lines.map((l) => l.getAttribute('d'))")
+    )
     assert asked.locator(".basis img").evaluate("i => i.decode().then(() => i.naturalWidth)") > 50
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert serious(page) == [], scheme
     page.set_viewport_size(PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
     context.close()
     assert said == []
