@@ -13,7 +13,7 @@
 PYTHON ?= $(shell python3.11 -c "" 2>/dev/null && echo python3.11 || echo python3)
 PORT ?= 8501
 HOST ?= 127.0.0.1
-JOBS ?= 3
+JOBS ?= 4
 MINUTES ?= 10
 export OPENBLAS_NUM_THREADS = 1
 # Without compiled modules every process that the tests start compiles the package anew, which takes as long as all else it does.
