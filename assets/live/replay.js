@@ -55,7 +55,8 @@ export class Replay {
       const frame = await this.frameAt(view.at);
       if (this.on !== mine || view.gone) return;
       if (frame) view.pictures.show(frame);
-      await new Promise((done) => setTimeout(done, Math.max(0, STEP_MS - (performance.now() - began))));
+      const pause = i === first ? 0 : STEP_MS; // it moves as soon as it is there
+      await new Promise((done) => setTimeout(done, Math.max(0, pause - (performance.now() - began))));
     }
     if (this.on === mine) view.follow();
   }
