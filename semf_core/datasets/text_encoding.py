@@ -26,8 +26,10 @@ JUDGED = 64 * 1024
 FEWEST = 3
 """Letters from which anything but Western European is judged."""
 USUAL_SHARE = 0.9
-PIECE = re.compile(rb"[^\x00-\x1f,;|\"]*[\x80-\xff][^\x00-\x1f,;|\"]*")
-"""A cell with a letter beyond ASCII."""
+LETTER = re.compile(rb"[\x80-\xff]")
+SEPARATOR = re.compile(rb"[\x00-\x1f,;|\"]")
+NEIGHBOURS = 256
+"""ASCII before the first letter of a cell that is looked at: a cell may be as long as the file."""
 SYMBOL_IN_WORD = re.compile(r"(?<=[^\W\d_])[³¹¿¼¾œŸ¥¯¶·](?=[^\W\d_])")
 """What Polish, Czech and Hungarian letters become if they are read as Western European."""
 PIECE_BYTES = 1 << 20
@@ -69,12 +71,16 @@ def encoding_of(content: bytes) -> str:
 
 
 def _pieces(content: bytes) -> Iterable[bytes]:
-    size = 0
-    for piece in PIECE.finditer(content):
-        size += len(piece[0])
+    """Cells with a letter beyond ASCII, up to a total size."""
+    size = end = 0
+    while letter := LETTER.search(content, end):
+        at, after = letter.start(), SEPARATOR.search(content, letter.end())
+        before = SEPARATOR.split(content[max(end, at - NEIGHBOURS) : at])[-1]
+        end = after.start() if after else len(content)
+        size += len(before) + end - at
         if size > JUDGED:
             return
-        yield piece[0].strip()
+        yield (before + content[at:end]).strip()
 
 
 def _score(sample: bytes, form: str, usual: Callable[[str, bytes], bool]) -> float:

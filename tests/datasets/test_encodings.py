@@ -57,6 +57,12 @@ def test_an_encoding_can_be_told():
     assert load_bytes("a.csv", b"a,\xff\xfe\xfd\n1,2\n3,4\n", Reading(encoding="cp949")).shape == (2, 2), "damaged letters"
 
 
+def test_a_cell_as_long_as_the_file_is_judged_in_one_pass():
+    long = b"NA " * 3_000_000  # looked at once more from each of its bytes, it would take hours
+    assert encoding_of(long + "Größe".encode("cp1252")) == "cp1252"
+    assert encoding_of(long + b"\n" + "基因样品对照名称".encode("gbk")) == "gb18030"
+
+
 def test_lists_of_words_beside_a_matrix():
     words = ["基因", "样品", "对照", "名称"]
     stream = io.BytesIO()
