@@ -248,9 +248,13 @@ class Solver(Parametrized):
         """Sentences that only this algorithm can say of an ending in this state with these best factors (U, V)."""
         return ()
 
-    def kick(self, problem: Problem, state: State, V: Array, rng: np.random.Generator) -> State:
-        """A new starting point near V, out of a stagnation."""
+    def kick(self, problem: Problem, state: State, W: Array, Z: Array, rng: np.random.Generator) -> State:
+        """A new starting point near the factors in W and Z, out of a stagnation."""
         raise NotImplementedError
+
+    def patience_on(self, problem: Problem) -> Patience:
+        """`patience`, on this problem."""
+        return self.patience
 
     def kicks(self, problem: Problem) -> bool:
         """Whether a kick can lead anywhere on this problem."""

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from semf_core.mathematics.cholesky import solve_shifted
+from semf_core.mathematics.matrix import DataMatrix
 from semf_core.sets import Nonnegative, StructureSet, UnitNorm, VectorSet, combine, members_of
 from semf_core.solvers.alternating import QUIET, inner_steps, misfits
 from semf_core.solvers.base import Array, HalfStep, Problem, State
@@ -111,28 +112,50 @@ def descent_step(problem: Problem, state: State) -> State:
 
 
 def revived(problem: Problem, Ut: Array, V: Array) -> tuple[Array, Array]:
-    """U and V with components that had died begun anew, if ‖M−UV‖ is the smaller for it; otherwise as they were.
+    """U and V with components that had died begun anew where the fit is worst, if ‖M−UV‖ is the smaller for it.
 
-    Where a component is zero in one factor, no update of the other wakes it. As in K-SVD its part becomes the sample that is
-    fitted worst, as long as the other parts are on average, and V is found anew.
+    Where a component is zero in one factor, no update of the other wakes it.
     """
     M, live = problem.matrix, Ut.any(axis=1) & V.any(axis=1)
     if live.all() or not live.any() or not M.identity:
         return Ut, V
-    missing = misfits(M.squares()[1], V, M.left(Ut, Ut, V), Ut @ Ut.T)
-    worst = np.argsort(-missing, kind="stable")[: np.count_nonzero(~live)]
-    dead = np.flatnonzero(~live)[: len(worst)]
-    chosen = np.zeros((len(worst), V.shape[1]), V.dtype)
-    chosen[np.arange(len(worst)), worst] = 1
-    samples = M.right(chosen, Ut)
-    lengths = np.linalg.norm(samples, axis=1, keepdims=True)
+    worst = np.argsort(-_misfits(M, Ut, V), kind="stable")[: np.count_nonzero(~live)]
+    new_U, new_V = _begun_anew(problem, Ut, V, np.flatnonzero(~live)[: len(worst)], worst)
+    return (new_U, new_V) if M.residual(new_U, new_V) < M.residual(Ut, V) else (Ut, V)
+
+
+def may_exchange(problem: Problem) -> bool:
+    """Samples choose among the components: where one begins anew, others take over what it did."""
+    views = factor_views(problem.x_set, problem.y_set, problem.rank)
+    return problem.rank > 1 and problem.matrix.identity and any(view.counts is not None for view in views)
+
+
+def exchanged(problem: Problem, Ut: Array, V: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """U and V with any one component begun anew from a sample, the likelier the worse it is fitted."""
+    missing = np.maximum(_misfits(problem.matrix, Ut, V), 0).astype(np.float64)
+    total = missing.sum()
+    sample = rng.choice(len(missing), size=1, p=missing / total if 0 < total < np.inf else None)
+    return _begun_anew(problem, Ut, V, rng.integers(len(V), size=1), sample)
+
+
+def _misfits(M: DataMatrix, Ut: Array, V: Array) -> Array:
+    return misfits(M.squares()[1], V, M.left(Ut, Ut, V), Ut @ Ut.T)
+
+
+def _begun_anew(problem: Problem, Ut: Array, V: Array, which: Array, samples: Array) -> tuple[Array, Array]:
+    """As in K-SVD these components become these samples, as long as the other parts are on average, and V is found anew."""
+    M = problem.matrix
+    chosen = np.zeros((len(samples), V.shape[1]), V.dtype)
+    chosen[np.arange(len(samples)), samples] = 1
+    parts = M.right(chosen, Ut)
+    lengths = np.linalg.norm(parts, axis=1, keepdims=True)
+    others = np.delete(np.linalg.norm(Ut, axis=1), which)
     new_U, new_V = Ut.copy(), V.copy()
-    new_U[dead] = samples * (np.linalg.norm(Ut[live], axis=1).mean() / np.where(lengths > 0, lengths, np.inf))
-    new_V[dead] = 0
+    new_U[which] = parts * (others[others > 0].mean() / np.where(lengths > 0, lengths, np.inf))
+    new_V[which] = 0
     new_U = np.ascontiguousarray(problem.x_set.project(new_U.T).T)
     view = factor_views(problem.x_set, problem.y_set, len(V))[1]
-    new_V = problem.y_set.project(updated(new_V, M.left(new_U, new_U, V), new_U @ new_U.T, view, SWEEPS))
-    return (new_U, new_V) if M.residual(new_U, new_V) < M.residual(Ut, V) else (Ut, V)
+    return new_U, problem.y_set.project(updated(new_V, M.left(new_U, new_U, V), new_U @ new_U.T, view, SWEEPS))
 
 
 def _restore_unit_norm(own: tuple[Array, Array], other: tuple[Array, Array], before: Array) -> None:

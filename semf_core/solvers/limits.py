@@ -66,13 +66,13 @@ class Limits(Parametrized):
     common_start: bool = param("boolean", False, help="begin with the X and Y that all algorithms with this seed begin with")
     polish: int = param("integer", 0, low=0, high=100_000, help="sweeps of coordinate descent on the final supports")
 
-    def patience(self, solver: Solver) -> Patience:
+    def patience(self, fitting: Patience) -> Patience:
         """When a run counts as stuck or solved: what is set here, else what fits the solver.
 
         Parameters
         ----------
-        solver : Solver
-            The algorithm.
+        fitting : Patience
+            What fits the solver.
 
         Returns
         -------
@@ -80,7 +80,7 @@ class Limits(Parametrized):
             Window, stagnation, target, and whether there are kicks.
         """
         given = {f.name: getattr(self, f.name) for f in fields(Patience) if getattr(self, f.name) is not None}
-        return replace(solver.patience, **given)
+        return replace(fitting, **given)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Rules:
 
     @classmethod
     def of(cls, problem: Problem, solver: Solver, limits: Limits) -> Rules:
-        patience = limits.patience(solver)
+        patience = limits.patience(solver.patience_on(problem))
         kicks = patience.kick and solver.can_kick and solver.kicks(problem)
         reserve = limits.max_iter // 20 if solver.descends else 0
         return cls(patience, kicks, solver.search_length(problem), reserve)

@@ -11,7 +11,7 @@ import numpy as np
 
 from semf_core.common.parameters import param
 from semf_core.solvers.base import SOLVERS, Array, Patience, Problem, Solver, State
-from semf_core.solvers.descent import begin_descent, descent_step, is_swept
+from semf_core.solvers.descent import begin_descent, descent_step, exchanged, is_swept, may_exchange
 from semf_core.solvers.splitting import Splitting
 from semf_core.solvers.starts import Start, starting_factors, takes_negative
 
@@ -33,8 +33,12 @@ A large ε moves the penalties while supports still change, a small one settles 
 change for longer: there (the second row) the large ones come first.
 """
 
+EXCHANGES = 2
+"""Where samples choose among components, so many single ones begin anew, with a descent each, before the search goes on."""
+WINDOW_OF_EXCHANGES = 35
+"""There stagnation is judged sooner, which makes room for more of them."""
 ANYWHERE = 4
-"""Every so many kicks the search begins anew: supports that are wrong together do not come apart near the best V."""
+"""Every so many kicks of the search it begins anew: supports that are wrong together do not come apart near the best V."""
 
 
 @SOLVERS.register
@@ -98,6 +102,12 @@ class RelativeADMM(Splitting):
         """Between convex sets a descent ends where a kick would lead back to; elsewhere other supports may be better."""
         return not (self.descends and problem.x_set.convex and problem.y_set.convex)
 
+    def patience_on(self, problem: Problem) -> Patience:
+        return replace(self.patience, window=WINDOW_OF_EXCHANGES) if self._exchanges(problem) else self.patience
+
+    def _exchanges(self, problem: Problem) -> bool:
+        return self.descends and may_exchange(problem)
+
     def init(self, problem: Problem, rng: np.random.Generator) -> State:
         state = super().init(problem, rng)
         state.numbers["signed"] = takes_negative(problem.y_set, (problem.rank, problem.matrix.shape[1]))
@@ -144,13 +154,19 @@ class RelativeADMM(Splitting):
     def begin_descent(self, problem: Problem, state: State, W: Array, Z: Array) -> State:
         return begin_descent(problem, state, W, Z)
 
-    def kick(self, problem: Problem, state: State, V: Array, rng: np.random.Generator) -> State:
-        """Y near V, or after a few kicks anywhere; U, V, Λ, Π zero as at the start, and the next pair of the cycle."""
-        kicks = state.numbers.get("kicks", 0) + 1
-        state.numbers.update(descending=0, kicks=kicks)
+    def kick(self, problem: Problem, state: State, W: Array, Z: Array, rng: np.random.Generator) -> State:
+        """A component begun anew, or a search from a Y near V or, every so often, anywhere, with the next pair of the cycle."""
+        p, numbers = state.rank, state.numbers
+        if self._exchanges(problem) and numbers.get("exchanges", 0) < EXCHANGES:
+            numbers["exchanges"] = numbers.get("exchanges", 0) + 1
+            Ut, V = exchanged(problem, W[p:], Z[p:], rng)
+            return begin_descent(problem, state, np.vstack([Ut, Ut]), np.vstack([V, V]))
+        kicks = numbers.get("kicks", 0) + 1
+        numbers.update(descending=0, kicks=kicks, exchanges=0)
         if kicks % ANYWHERE == 0:
-            V = starting_factors(replace(problem, start=(None, None)), self.first, rng)[1]
-        return super().kick(problem, state, V, rng)
+            Y = starting_factors(replace(problem, start=(None, None)), self.first, rng)[1]
+            Z = np.vstack([Y, Y])
+        return super().kick(problem, state, W, Z, rng)
 
     def set_numbers(self, state: State, values: Mapping[str, float]) -> None:
         super().set_numbers(state, values)

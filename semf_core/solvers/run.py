@@ -234,12 +234,12 @@ class Run:
         return bool(recent[window:].min() >= (1 - enough) * recent[:window].min())
 
     def _kick(self) -> None:
-        p = self.state.rank
-        V = self.best[1][p:] if self.solver.descends else self.state.V
-        self.state = self.solver.kick(self.problem, self.state, V, self.rng)
+        W, Z = self.best if self.solver.descends else (self.state.W, self.state.Z)
+        self.state = self.solver.kick(self.problem, self.state, W, Z, self.rng)
+        self.state.scratch["kept"] = self.best
         self._new_window()
-        where = "near the best V, or anywhere" if self.solver.descends else "near V"
-        self._list(Event(self.iterations, "kick", f"stuck above the target: Y restarts {where}"))
+        anew = "a component, or Y near the best V or anywhere, begins" if self.solver.descends else "Y begins near V"
+        self._list(Event(self.iterations, "kick", f"stuck above the target: {anew} anew"))
 
     def _descend(self, why: str, W: Array, Z: Array) -> None:
         self.state = self.solver.begin_descent(self.problem, self.state, W, Z)

@@ -130,9 +130,10 @@ class Splitting(Solver):
         state.arrays["window"][:] = 0
         return state
 
-    def kick(self, problem: Problem, state: State, V: Array, rng: np.random.Generator) -> State:
+    def kick(self, problem: Problem, state: State, W: Array, Z: Array, rng: np.random.Generator) -> State:
         """Y near V; U, V, Λ, Π zero as at the start."""
         p = state.rank
+        V = Z[p:]
         W, Z = state.free_buffers(lambda: (self._rows_like(problem), np.empty_like(state.Z)))
         Z[:p] = V + self.kick_noise * float(np.abs(V).max()) * signed_noise(problem, self.first.kind, V.shape, rng)
         Z[p:] = 0

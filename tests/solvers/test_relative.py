@@ -12,10 +12,20 @@ from semf_core import factorize
 from semf_core.datasets import DATASETS
 from semf_core.factorization.problem import make_problem
 from semf_core.model import ModelSpec
-from semf_core.sets import Custom, GroupSparse, Nonnegative, OrthogonalTo, Simplex, Sparse, StructureSet, UnitNorm
-from semf_core.solvers import ADMM, DEFAULT, Limits, RelativeADMM, Run, State, relative
+from semf_core.sets import (
+    Custom,
+    DisjointSupports,
+    GroupSparse,
+    Nonnegative,
+    OrthogonalTo,
+    Simplex,
+    Sparse,
+    StructureSet,
+    UnitNorm,
+)
+from semf_core.solvers import ADMM, DEFAULT, Event, Limits, RelativeADMM, Run, State, relative
 from semf_core.solvers.base import Patience
-from semf_core.solvers.descent import revived
+from semf_core.solvers.descent import exchanged, revived
 from semf_core.solvers.relative import SEARCH
 from tests.sets.cases import EVERY, SHAPE, name_of
 
@@ -220,6 +230,44 @@ def test_a_descent_gives_a_component_that_has_died_something_to_do(sets):
         assert revived(problem, nobody, V)[0] is nobody
 
 
+def test_where_samples_choose_among_components_single_ones_begin_anew_before_the_search_goes_on():
+    kicks = []
+
+    def note(run: Run) -> None:
+        if run.events and run.events[-1] == Event(run.iterations, "kick", run.events[-1].text):
+            kicks.append(bool(run.state.numbers["descending"]))
+
+    chosen: list[tuple[Any, Any]] = [((), (Nonnegative(), Sparse(1))), (DisjointSupports(), Nonnegative())]
+    for X, Y in chosen:
+        problem = make_problem(data(), RANK, X, Y, solver=RelativeADMM())
+        Run(problem, RelativeADMM(), Limits(max_iter=400), 0).finish(note)
+        assert len(kicks) > relative.EXCHANGES + 1
+        assert kicks == [i % (relative.EXCHANGES + 1) < relative.EXCHANGES for i in range(len(kicks))]
+        kicks.clear()
+    incomplete = data().copy()
+    incomplete[0, 0] = np.nan
+    others: list[tuple[Any, Any, Any]] = [(incomplete, (), Sparse(1)), (data(), Sparse(4), ())]
+    for M, X, Y in others:
+        problem = make_problem(M, RANK, X, Y, solver=RelativeADMM())
+        Run(problem, RelativeADMM(), Limits(max_iter=300), 0).finish(note)
+        assert kicks and not any(kicks)
+        kicks.clear()
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**40])
+def test_a_component_that_is_exchanged_leaves_the_others_of_u_as_they_are(unit):
+    sets = (Nonnegative(), (Nonnegative(), Sparse(2)))
+    M = unit * data()
+    M[:, 3] *= 100  # the sample that is fitted worst
+    problem = make_problem(M, RANK, *sets, solver=RelativeADMM())
+    found = run_on(M, *sets, iterations=30).state
+    Ut, V = exchanged(problem, found.W[RANK:], found.Z[RANK:] * (np.arange(M.shape[1]) != 3), np.random.default_rng(0))
+    changed = np.flatnonzero((Ut != found.W[RANK:]).any(axis=1))
+    assert len(changed) == 1
+    assert np.allclose(Ut[changed[0]] / np.linalg.norm(Ut[changed[0]]), M[:, 3] / np.linalg.norm(M[:, 3]))
+    assert problem.y_set.violation(V) == 0 and V[changed[0], 3] > 0
+
+
 def test_kicks_only_where_a_set_is_not_convex():
     assert not [e for e in run_on(data(), Nonnegative(), Nonnegative(), iterations=300).events if e.kind == "kick"]
     assert [e for e in run_on(data(), Nonnegative(), (Nonnegative(), Sparse(1)), iterations=300).events if e.kind == "kick"]
@@ -284,4 +332,4 @@ def test_older_files_mean_what_they_meant():
     old = ModelSpec.from_dict({"dataset": {"name": "swimmer"}, "rank": 17, "solver": {"name": "semf"}, "limits": {}})
     assert {f.name: getattr(old.solver, f.name) for f in dataclasses.fields(ADMM)} == options
     assert {name: getattr(old.limits, name) for name in limits} == limits
-    assert old.limits.patience(old.solver) == Patience(kick=False, window=100, stagnation=0.01, target=0.02)
+    assert old.limits.patience(old.solver.patience) == Patience(kick=False, window=100, stagnation=0.01, target=0.02)
