@@ -32,6 +32,8 @@ PAPER_SECONDS = {
 }
 PAPER_ERRORS = (0.82, 0.76, 0.73, 0.72, 0.78, 0.89, 0.99, 1.08, 1.12)
 LEVELS = (2, 3, 4, 6, 10, 25)
+FAR_FROM_HALF = 1.5 * 54
+"""§6.5: the paper has 54 errors with tight labels; it is said that the limit of the model stays so far above them."""
 
 
 def stored(name: str) -> dict[str, Array] | None:
@@ -320,7 +322,13 @@ def label_bounds(quick: bool) -> None:
             errors = [count(Split.of(learnt, seed)) for seed in seeds]
             what = f"{title}, basis from {learnt or 'all other'} samples: errors of 300"
             note = f"splits: {', '.join(map(str, errors))}"
-            rows.append(Row(what, f"{np.mean(errors):.0f}", note=note, paper="down to about 54"))
+            mean, paper = float(np.mean(errors)), "down to about 54"
+            limit = count is means_errors and not quick
+            rows.append(
+                at_least(what, mean, FAR_FROM_HALF, form="{:.0f}", note=note, paper=paper)
+                if limit
+                else Row(what, f"{mean:.0f}", note=note, paper=paper)
+            )
     print_table("§6.5: how far four codes can go", rows, digits()[2])
 
 
