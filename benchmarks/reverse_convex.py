@@ -32,6 +32,8 @@ PAPER_SECONDS = {
 }
 PAPER_ERRORS = (0.82, 0.76, 0.73, 0.72, 0.78, 0.89, 0.99, 1.08, 1.12)
 LEVELS = (2, 3, 4, 6, 10, 25)
+FAR_FROM_HALF = 1.5 * 54
+"""§6.5: the paper has 54 errors with tight labels; it is said that the limit of the model stays so far above them."""
 
 
 def stored(name: str) -> dict[str, Array] | None:
@@ -156,6 +158,20 @@ def table3(quick: bool) -> None:
             note="rms difference, scaled to agree at s = 0.4 (quick: at the first)",
         ),
     ]
+    late = np.array(levels) > 0.6
+    if late.any() and not quick:
+        ended = np.array([(c["own"].errors[-1], len(c["own"].errors)) for c in found]).reshape(len(levels), seeds, 2).mean(axis=1)
+        counts = ", ".join(f"{count:.0f}" for count in ended[:, 1])
+        rows.append(
+            at_least(
+                "error, pgd as published over tgp, s ≥ 0.7 (mean)",
+                float((ended[late, 0] / mean_e[late, 0]).mean()),
+                1.01,
+                form="{:.3f}",
+                note=f"why it is fast there: its step collapses early; iterations by s: {counts}",
+                paper="0.99 to 1.00",
+            )
+        )
     note = f"there, time pgd over tgp: median {np.median(reached):.2f}" if reached else ""
     rows.append(Row("starts from which pgd gets within 1 % of tgp's error", f"{len(reached)} of {len(equal)}", note=note))
     data = digits()[2]
@@ -320,7 +336,13 @@ def label_bounds(quick: bool) -> None:
             errors = [count(Split.of(learnt, seed)) for seed in seeds]
             what = f"{title}, basis from {learnt or 'all other'} samples: errors of 300"
             note = f"splits: {', '.join(map(str, errors))}"
-            rows.append(Row(what, f"{np.mean(errors):.0f}", note=note, paper="down to about 54"))
+            mean, paper = float(np.mean(errors)), "down to about 54"
+            limit = count is means_errors and not quick
+            rows.append(
+                at_least(what, mean, FAR_FROM_HALF, form="{:.0f}", note=note, paper=paper)
+                if limit
+                else Row(what, f"{mean:.0f}", note=note, paper=paper)
+            )
     print_table("§6.5: how far four codes can go", rows, digits()[2])
 
 

@@ -19,6 +19,7 @@ from semf_core.solvers.nmf import CoordinateNMF, FixedPenaltyNMF, Multiplicative
 from semf_core.solvers.nmf_l0 import CountedCodesNMF, CountedPartsNMF
 from semf_core.solvers.nmfsc import SparsenessNMF
 from semf_core.solvers.nnsc import NNSC
+from semf_core.solvers.nonnegative_pca import NonnegativePCA
 from semf_core.solvers.online import OnlineDictionary
 from semf_core.solvers.orthonormal import OrthonormalDictionary
 from semf_core.solvers.prototypes import KMeans, LikelihoodDictionary
@@ -66,6 +67,7 @@ __all__ = [
     "MixedNormNMF",
     "MultiplicativeNMF",
     "NonnegativeICA",
+    "NonnegativePCA",
     "NsNMF",
     "OnlineDictionary",
     "OptimalDirections",

@@ -15,7 +15,7 @@ from semf_core.solvers.direct import CLOSED, Direct, Factors
 from semf_core.solvers.ksvd import NONZEROS, PENALTY, first_atoms, nonzeros_for, signals_of
 from semf_core.solvers.omp import batch_omp
 from semf_core.solvers.pixels import image_sides
-from semf_core.solvers.pursuits import focuss, lasso, matching_pursuit, mean_length
+from semf_core.solvers.pursuits import NOISE, POWER, focuss, focuss_step, lasso, matching_pursuit, mean_length
 
 
 @SOLVERS.register
@@ -52,8 +52,8 @@ class SparseCoding(Direct):
     )
     k: int | None = param("integer", None, **NONZEROS)
     penalty: float = param("number", 0.1, **PENALTY)
-    power: float = param("number", 0.5, low=0, high=2, symbol="q", help="FOCUSS: power of |c| that is summed; 1 is the ℓ1 norm")
-    noise: float = param("number", 0.1, low=0, high=1, help="FOCUSS: share of a signal that may stay unexplained")
+    power: float = param("number", 0.5, **POWER)
+    noise: float = param("number", 0.1, **NOISE)
 
     def objective(self) -> str:
         if self.coding == "lasso":
@@ -79,8 +79,7 @@ class SparseCoding(Direct):
             "omp": rf"V = \mathrm{{OMP}}_{{{k}}}(M;U)",
             "mp": rf"V = \mathrm{{MP}}_{{{k}}}(M;U)",
             "lasso": r"V = \arg\min_V \tfrac12\|M-UV\|_F^2+\lambda\|V\|_1",
-            "focuss": r"v_+ = \Pi U^\top(U\Pi U^\top + \delta I)^{-1}m,\quad "
-            rf"\Pi = \operatorname{{diag}}|v|^{{{2 - self.power:g}}},\ \delta = {self.noise:g}^2\|m\|^2",
+            "focuss": focuss_step(self.power, self.noise),
         }[self.coding]
         words = "least squares, weighted by the last code" if self.coding == "focuss" else CLOSED
         return (HalfStep("V", formula, f"{words}; the dictionary stays as it is"),)
@@ -101,8 +100,7 @@ class SparseCoding(Direct):
             return matching_pursuit(Dt, signals, k)
         if self.coding == "lasso":
             return lasso(Dt, signals, self.penalty * mean_length(signals))
-        alike = np.ones((len(signals), len(Dt)), Dt.dtype)
-        return focuss(Dt, signals, alike, self.power, self.noise)  # the shortest least squares solution
+        return focuss(Dt, signals, None, self.power, self.noise)
 
     def update(self, problem: Problem, state: State) -> Factors:
         p = state.rank

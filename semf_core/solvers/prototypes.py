@@ -1,4 +1,4 @@
-"""The ancestors of K-SVD: K-means, and the dictionary of greatest likelihood (Olshausen and Field)."""
+"""The ancestors of K-SVD: K-means, and dictionaries of greatest likelihood (Olshausen and Field) or posterior probability."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from semf_core.common.parameters import InvalidInput, param
 from semf_core.sets import Box, Sparse, UnitNorm
 from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, generator
-from semf_core.solvers.ksvd import first_atoms, noted, refreshed, signals_of
+from semf_core.solvers.ksvd import PENALTY, first_atoms, noted, refreshed, signals_of
 from semf_core.solvers.omp import Codes
-from semf_core.solvers.pursuits import as_codes, lasso, mean_length
+from semf_core.solvers.pursuits import NOISE, POWER, as_codes, focuss, focuss_step, lasso, mean_length
 
 LONGER, SHORTER, TRIALS = 1.5, 0.5, 20
 """After a gradient step that lowers the error the next is longer; one that does not is halved, so many times at most."""
+FOCUSS_STEPS, LEAST_WEIGHT = 10, 1e-3
+"""Steps of FOCUSS for the codes of an iteration; entries below this share of the signal's length are zero then."""
 
 
 @SOLVERS.register
@@ -82,32 +84,48 @@ class KMeans(Direct):
 @SOLVERS.register
 @dataclass(frozen=True, eq=False)
 class LikelihoodDictionary(Direct):
-    """Olshausen and Field's: codes by the lasso (a Laplace prior), then a step U + η(M − UV)Vᵀ and unit length again."""
+    """Olshausen and Field's: codes by the lasso (a Laplace prior), then a step U + η(M − UV)Vᵀ and unit length again.
+
+    With codes by FOCUSS (a prior exp(−|v|^q)) it is the maximum a posteriori dictionary of Kreutz-Delgado et al. (2003).
+    """
 
     name: ClassVar[str] = "ml-dictionary"
     title: ClassVar[str] = "Maximum-likelihood dictionary"
     summary: ClassVar[str] = "codes under a sparse prior, then a gradient step on all atoms: how dictionary learning began"
     family: ClassVar[str] = "Dictionary learning"
     enforces: ClassVar[str] = "atoms of unit length"
-    encourages: ClassVar[str] = "sparse codes, by an ℓ1 penalty"
-    reference: ClassVar[tuple[str, ...]] = ("olshausen-field", "ksvd")
+    encourages: ClassVar[str] = "sparse codes, by an ℓ1 penalty or a power below 1 (FOCUSS)"
+    reference: ClassVar[tuple[str, ...]] = ("olshausen-field", "map-dictionary", "ksvd")
     needs: ClassVar[tuple[str, ...]] = ("dense",)
     data_buffers: ClassVar[float] = 4.5
 
-    penalty: float = param(
-        "number", 0.1, low=0, high=10, open_low=True, symbol=r"\lambda", help="weight of the ℓ1 norm, in mean lengths of a signal"
+    coding: str = param(
+        "choice", "lasso", choices=("lasso", "focuss"), help="codes by the lasso, or by FOCUSS (maximum a posteriori)"
     )
+    penalty: float = param("number", 0.1, **PENALTY)
+    power: float = param("number", 0.5, **POWER | {"open_low": True})
+    noise: float = param("number", 0.1, **NOISE)
 
     def objective(self) -> str:
-        return r"\min_{U,V}\ \tfrac12\|M-UV\|_F^2+\lambda\sum_{ij}|V_{ij}| \quad\text{s.t.}\quad \|U_j\|_2=1"
+        price = r"\lambda\sum_{ij}|V_{ij}|"
+        if self.coding == "focuss":
+            power = f"{self.power:g}"
+            price = rf"\frac{{{self.noise:g}^2}}{{{power}}}\sum_{{ij}}\|m_j\|^{{2-{power}}}|V_{{ij}}|^{{{power}}}"
+        return rf"\min_{{U,V}}\ \tfrac12\|M-UV\|_F^2+{price} \quad\text{{s.t.}}\quad \|U_j\|_2=1"
 
     def structure(self, shape: tuple[int, int], rank: int) -> tuple[Sets, Sets]:
         return (UnitNorm(),), ()
 
     def half_steps(self) -> tuple[HalfStep, ...]:
+        coded = HalfStep(
+            "V", r"V_+ = \arg\min_V \tfrac12\|M-U_+V\|_F^2+\lambda\|V\|_1", "all samples are coded with the new atoms"
+        )
+        if self.coding == "focuss":
+            words = f"all samples are coded with the new atoms, by {FOCUSS_STEPS} steps from the shortest least squares solution"
+            coded = HalfStep("V", focuss_step(self.power, self.noise), words)
         return (
             HalfStep("U", r"U_+ = \bigl(U + \eta\,(M-UV)V^\top\bigr)D^{-1}", "a gradient step on all atoms, then unit length"),
-            HalfStep("V", r"V_+ = \arg\min_V \tfrac12\|M-U_+V\|_F^2+\lambda\|V\|_1", "all samples are coded with the new atoms"),
+            coded,
         )
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
@@ -144,15 +162,25 @@ class LikelihoodDictionary(Direct):
         return Dt
 
     def _codes(self, Dt: Array, signals: Array) -> Codes:
-        return as_codes(lasso(Dt, signals, self.penalty * mean_length(signals)), Dt, signals)
+        if self.coding == "lasso":
+            return as_codes(lasso(Dt, signals, self.penalty * mean_length(signals)), Dt, signals)
+        codes = None
+        for _ in range(FOCUSS_STEPS):
+            codes = focuss(Dt, signals, codes, self.power, self.noise)
+        assert codes is not None
+        least = LEAST_WEIGHT * np.linalg.norm(signals, axis=1, keepdims=True)
+        return as_codes(np.where(np.abs(codes) > least, codes, 0), Dt, signals)
 
     @property
     def penalised(self) -> bool:
         return True
 
     def cost(self, problem: Problem, state: State) -> float:
-        weight = self.penalty * mean_length(signals_of(problem, state))
-        return super().cost(problem, state) / 2 + weight * float(np.abs(state.V).sum())
+        signals, fit = signals_of(problem, state), super().cost(problem, state) / 2
+        if self.coding == "lasso":
+            return fit + self.penalty * mean_length(signals) * float(np.abs(state.V).sum())
+        sums = (np.abs(state.V) ** self.power).sum(axis=0)
+        return fit + self.noise**2 / self.power * float((np.linalg.norm(signals, axis=1) ** (2 - self.power)) @ sums)
 
 
 def _quadratic(Dt: Array, gram: Array, target: Array) -> float:

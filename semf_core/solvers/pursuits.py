@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +14,8 @@ from semf_core.solvers.omp import Codes
 Array = np.ndarray
 BLOCK = 1 << 22
 """Entries of the stacks of small systems that FOCUSS solves together."""
+POWER: dict[str, Any] = {"low": 0, "high": 2, "symbol": "q", "help": "FOCUSS: power of |c| that is summed; 1 is the ℓ1 norm"}
+NOISE: dict[str, Any] = {"low": 0, "high": 1, "help": "FOCUSS: share of a signal that may stay unexplained"}
 
 
 def matching_pursuit(Dt: Array, signals: Array, k: int) -> Array:
@@ -49,18 +52,34 @@ def mean_length(signals: Array) -> float:
     return float(np.linalg.norm(signals, axis=1).mean()) or 1.0
 
 
-def focuss(Dt: Array, signals: Array, codes: Array, power: float, noise: float) -> Array:
-    """One step of Gorodnitsky and Rao's FOCUSS: c = ΠDᵀ(DΠDᵀ + noise²‖x‖²I)⁻¹x with Π = diag(|c|^(2−power)) of the last c."""
-    m, new = Dt.shape[1], np.empty_like(codes)
+def focuss(Dt: Array, signals: Array, codes: Array | None, power: float, noise: float) -> Array:
+    """One step of Gorodnitsky and Rao's FOCUSS: c = ΠDᵀ(DΠDᵀ + noise²I)⁻¹x with Π = diag(|c|^(2−power)) of the last c.
+
+    Signals and codes are measured in the length of the signal, so that units do not matter. Without codes all
+    entries weigh alike, which gives the shortest least squares solution. A fixed point is stationary for
+    ½‖x − Dc‖² + (noise²/power) Σ|c|^power.
+    """
+    n, m = signals.shape
+    lengths = np.linalg.norm(signals, axis=1, keepdims=True)
+    units = np.where(lengths > 0, lengths, 1).astype(Dt.dtype)
+    targets, level = signals / units, Dt.dtype.type(noise**2 + np.finfo(Dt.dtype).eps)
+    new = np.empty((n, len(Dt)), Dt.dtype)
     size = max(1, BLOCK // (m * len(Dt)))
-    for first in range(0, len(signals), size):
+    for first in range(0, n, size):
         some = slice(first, first + size)
-        Pi = np.abs(codes[some]) ** (2 - power)
+        Pi = np.ones_like(new[some]) if codes is None else np.abs(codes[some] / units[some]) ** (2 - power)
         systems = (Pi[:, None, :] * Dt.T) @ Dt
-        levels = noise**2 * np.square(signals[some]).sum(axis=1) + np.finfo(Dt.dtype).eps
-        systems[:, np.arange(m), np.arange(m)] += levels[:, None].astype(Dt.dtype)
-        new[some] = Pi * (np.linalg.solve(systems, signals[some][:, :, None])[:, :, 0] @ Dt.T)
-    return new
+        systems[:, np.arange(m), np.arange(m)] += level
+        new[some] = Pi * (np.linalg.solve(systems, targets[some][:, :, None])[:, :, 0] @ Dt.T)
+    return new * units
+
+
+def focuss_step(power: float, noise: float) -> str:
+    """LaTeX of a step, for a signal m of length one."""
+    return (
+        r"v_+ = \Pi U^\top(U\Pi U^\top + \delta I)^{-1}m,\quad "
+        rf"\Pi = \operatorname{{diag}}|v|^{{{2 - power:g}}},\ \delta = {noise:g}^2,\ \|m\| = 1"
+    )
 
 
 def as_codes(dense: Array, Dt: Array, signals: Array) -> Codes:

@@ -1,4 +1,4 @@
-"""KL-NMF, alternating NNLS, ICA, nonnegative ICA, local features and lasso sparse PCA: what each minimises and recovers."""
+"""KL-NMF, alternating NNLS, ICA, nonnegative ICA, local features, sparse PCA by the lasso and without negative entries."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,9 @@ from sklearn.decomposition import SparsePCA as SklearnSparsePCA
 
 from semf_core import factorize
 from semf_core.common.errors import InvalidInput
-from semf_core.mathematics.metrics import match_parts
-from semf_core.solvers import AlternatingNNLS, DivergenceFitNMF, FastICA, LassoPCA, LocalFeatures, NonnegativeICA
+from semf_core.mathematics.metrics import match_parts, overlap
+from semf_core.solvers import AlternatingNNLS, DivergenceFitNMF, FastICA, LassoPCA, LocalFeatures, NonnegativeICA, NonnegativePCA
+from semf_core.solvers.nonnegative_pca import highest
 from tests.solvers.descent import assert_never_rises, costs_along, nonnegative_data, run_on
 
 
@@ -99,3 +100,27 @@ def test_lasso_components_are_scikit_learns_and_sparse():
     weight = 0.05 * np.linalg.norm(M - M.mean(axis=1, keepdims=True), axis=1).max()
     theirs = SklearnSparsePCA(3, alpha=weight, method="cd", max_iter=100, tol=0, random_state=0).fit(M.T)
     assert match_parts(np.abs(U[:, 1:]), np.abs(theirs.components_.T)).cosines.min() > 0.999
+
+
+def test_the_best_entry_of_nonnegative_pca_is_the_best_of_all():
+    rng, grid = np.random.default_rng(0), np.linspace(0, 10, 20001)
+    for _ in range(200):
+        alpha, quadratic, linear = rng.uniform(0.1, 3), *(3 * rng.standard_normal(2))
+        u = highest(alpha, quadratic, linear)
+        values = -alpha / 4 * grid**4 + quadratic / 2 * grid**2 + linear * grid
+        assert u >= 0 and -alpha / 4 * u**4 + quadratic / 2 * u**2 + linear * u >= values.max() - 1e-9
+
+
+def test_nonnegative_pca_never_loses_and_ends_where_no_entry_can_gain():
+    M = np.random.default_rng(1).standard_normal((7, 9))
+    run = run_on(M, 3, NonnegativePCA(alpha=2.0, beta=0.05), 1000)
+    assert_never_rises(costs_along(run))
+    U, unit = run.factors(best=False)[0], M / np.linalg.norm(M)
+    slope = unit @ (unit.T @ U) + 2.0 * U @ (np.eye(3) - U.T @ U) - 0.05
+    assert np.abs(slope[U > 0]).max() < 1e-6 and slope[U == 0].max() < 1e-6 and (U == 0).any()
+
+
+def test_a_greater_weight_makes_nonnegative_components_overlap_less():
+    M = nonnegative_data((30, 60), 5)
+    loose, tight = (run_on(M, 4, NonnegativePCA(alpha=alpha), 100).finish().factors()[0] for alpha in (0.05, 10.0))
+    assert overlap(tight) < 0.2 * overlap(loose) and np.abs(np.linalg.norm(tight, axis=0) - 1).max() < 0.05

@@ -80,8 +80,42 @@ def test_lasso_codes_keep_their_values_in_the_form_of_a_pursuit():
     np.testing.assert_allclose(codes.errors, np.square(M.T - dense @ D.T).sum(axis=1))
 
 
-@pytest.mark.parametrize("solver", [KSVD(coding="lasso", penalty=0.2), LikelihoodDictionary(penalty=0.05)], ids=["ksvd", "ml"])
-def test_dictionaries_learned_with_the_lasso_find_atoms(solver):
+def test_focuss_ignores_the_units_of_its_signals():
+    D, _, M = planted(n=30)
+    plain, other, mixed = (focuss(D.T, (M * unit).T, None, 0.5, 0.1) for unit in (1, 2.0**10, 2.0 ** np.arange(30)))
+    for _ in range(3):
+        plain, other = focuss(D.T, M.T, plain, 0.5, 0.1), focuss(D.T, 2.0**10 * M.T, other, 0.5, 0.1)
+        mixed = focuss(D.T, (M * 2.0 ** np.arange(30)).T, mixed, 0.5, 0.1)
+    np.testing.assert_allclose(other, 2.0**10 * plain)
+    np.testing.assert_allclose(mixed, (2.0 ** np.arange(30))[:, None] * plain)
+    assert not focuss(D.T, np.zeros((1, 20)), None, 0.5, 0.0).any()
+
+
+def test_codes_by_focuss_are_stationary_for_the_posterior_that_is_said():
+    """½‖x − Dc‖² + (noise²/q) ‖x‖^(2−q) Σ|c|^q, the cost of the maximum a posteriori dictionary."""
+    D, _, M = planted(n=5)
+    q = 0.5
+    codes = focuss(D.T, M.T, None, q, 0.1)
+    for _ in range(300):
+        codes = focuss(D.T, M.T, codes, q, 0.1)
+    kept = np.abs(codes) > 1e-3
+    slopes = (codes @ D.T - M.T) @ D
+    lengths, entries = np.broadcast_to(np.linalg.norm(M, axis=0)[:, None], codes.shape)[kept], codes[kept]
+    np.testing.assert_allclose(
+        slopes[kept], -(0.1**2) * lengths ** (2 - q) * np.abs(entries) ** (q - 1) * np.sign(entries), rtol=1e-5
+    )
+    assert 5 <= kept.sum() < 30
+
+
+LEARNED = {
+    "ksvd": KSVD(coding="lasso", penalty=0.2),
+    "likelihood": LikelihoodDictionary(penalty=0.05),
+    "posterior": LikelihoodDictionary(coding="focuss"),
+}
+
+
+@pytest.mark.parametrize("solver", LEARNED.values(), ids=LEARNED)
+def test_dictionaries_learned_without_counting_find_atoms(solver):
     D, _, M = planted(p=15, m=10)
     run = run_on(M, 15, solver, 40)
     first = run.solver.cost(run.problem, run.state)

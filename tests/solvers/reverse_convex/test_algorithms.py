@@ -12,7 +12,7 @@ from semf_core.datasets import HiddenFactors, Paatero
 from semf_core.factorization.problem import make_problem
 from semf_core.factorization.result import make_result
 from semf_core.mathematics.metrics import hoyer_sparseness, match_parts
-from semf_core.solvers import Limits, RelaxedSparsity, Run, SparsePCA, SparsityMax, TangentPlane
+from semf_core.solvers import ExtrapolatedNMF, Limits, RelaxedSparsity, Run, SparsePCA, SparsityMax, TangentPlane
 from semf_core.solvers.reverse_convex.geometry import Band
 from semf_core.solvers.reverse_convex.half import LABEL_ROOM, quadratic_for
 from semf_core.solvers.reverse_convex.sampling import fits_of, on_cones, starting_points
@@ -102,6 +102,16 @@ def test_labels_draw_the_codes_of_a_class_together():
     distances = [label_distance(run_of(TangentPlane(x_low=0, label_radius=radius)).finish().factors(best=False)[1])
                  for radius in (None, 0.2, 0.05)]  # fmt: skip
     assert distances[0] > 0.25 and distances[1] == pytest.approx(0.2, rel=1e-3) and distances[2] == pytest.approx(0.05, rel=1e-3)
+
+
+def test_tight_labels_leave_a_factorization_of_the_class_means():
+    """Why (5b) cannot halve the errors of §6.5: as λ → 0 nothing but the means of the classes is fitted."""
+    M, counts = data(), np.bincount(LABELS)
+    means = np.stack([M[:, c == LABELS].mean(axis=1) for c in range(4)], axis=1)
+    spread = float(np.square(M - means[:, LABELS]).sum())
+    of_means = factorize(means * np.sqrt(counts), 3, solver=ExtrapolatedNMF(), max_iter=500, tol=1e-9).residual_uv ** 2
+    loose, tight = (run_of(TangentPlane(x_low=0, label_radius=r), 30).finish().best_uv ** 2 for r in (0.2, 1e-3))
+    assert tight == pytest.approx(spread + of_means, rel=0.01) and loose < 0.7 * tight
 
 
 @pytest.mark.parametrize("cls", [TangentPlane, SparsityMax])
