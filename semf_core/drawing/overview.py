@@ -18,6 +18,8 @@ SIDE = 400
 """Rows and columns of a heat map."""
 FEW, SMALL_SIDE = 4, 48
 """The same of a thumbnail."""
+LARGE_CURVE = (96, 192)
+"""Height and width of a sample that is drawn as a curve where there is room for it."""
 ROW = (28, 384)
 """Height and width of a row of V that is drawn as a curve."""
 AT_A_TIME = 2_000_000
@@ -76,7 +78,10 @@ def overview(dataset: Dataset, shape: tuple[int, int] | None, small: bool = Fals
     """The picture of a dataset whose samples may be pictures of this height and width; `small` for a thumbnail."""
     way, axes = way_of(shape, dataset.axes), dataset.axes
     if way in ("pictures", "curves"):
-        return _montage(dataset, column_shape(shape, axes), small)
+        drawn = column_shape(shape, axes)
+        if isinstance(drawn, Curve) and not small:
+            drawn = dataclasses.replace(drawn, sides=LARGE_CURVE)
+        return _montage(dataset, drawn, small)
     if way == "bands":
         rows, columns = dataset.shape
         return coefficients(_part(dataset.data, shown_bands(rows, small), np.arange(columns)), axes)
@@ -99,7 +104,8 @@ def _montage(dataset: Dataset, shape: Shape, small: bool) -> Picture:
     for first in range(0, len(chosen), step):
         samples = columns_of(dataset.data, chosen[first : first + step].tolist())
         tiles += [tile(samples[:, j], shape) for j in range(samples.shape[1])]
-    return basis(np.stack([t.ravel() for t in tiles], axis=1), (tiles[0].shape[0], tiles[0].shape[1]))
+    height, width = tiles[0].shape
+    return basis(np.stack([t.ravel() for t in tiles], axis=1), (height, width), largest=max(height, width))
 
 
 def packed(picture: Picture) -> dict[str, Any]:

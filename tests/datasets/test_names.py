@@ -76,11 +76,11 @@ class TestTables:
         assert one.dataset.axes.rows.heading == "wavelength (nm)" and one.dataset.axes.rows.values[0] == 500.5
         assert one.dataset.axes.columns.names == ("s1", "s2", "s3")
 
-    @pytest.mark.parametrize("title", ["", "id", "Unnamed: 0"])
+    @pytest.mark.parametrize("title", ["", "id", "Unnamed: 0", "samples"])
     def test_a_numeric_id_is_recognised_and_asked_about(self, title):
         text = f"{title},a,b\n" + "\n".join(f"{i + 1},{i * i % 7},{i % 3}" for i in range(9))
         one = found(text)
-        assert one.dataset.shape == (9, 2) and one.reading.index == "names" and "id" in one.remarks[0]
+        assert set(one.dataset.shape) == {9, 2} and one.reading.index == "names" and "id" in one.remarks[0]
         assert one.dataset.axes.columns.names == tuple(map(str, range(1, 10))) or one.dataset.axes.rows.names[8] == "9"
         assert found(text, reading=Reading(index="data")).dataset.shape == (9, 3)
 
