@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from semf_core.datasets import Axes, Axis, Dataset
-from semf_core.drawing.overview import LARGE_CURVE, overview, shown_bands, way_of
-from semf_core.drawing.pictures import basis, heat_map
+from semf_core.drawing.overview import overview, shown_bands, way_of
+from semf_core.drawing.pictures import LARGE_CURVE, basis, heat_map
 
 RNG = np.random.default_rng(0)
 SHIFT, TIME = (Axis("shift", "cm-1", values=np.linspace(100, 900, 30)), Axis("time", "s", values=np.arange(12.0)))

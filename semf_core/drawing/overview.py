@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semf_core.datasets import Axes, Dataset
-from semf_core.drawing.pictures import Curve, Picture, Shape, basis, columns_of, heat_map, tile
+from semf_core.drawing.pictures import LARGE_CURVE, Curve, Picture, Shape, basis, columns_of, heat_map, tile
 
 Array = np.ndarray
 SAMPLES = 60
@@ -18,8 +18,6 @@ SIDE = 400
 """Rows and columns of a heat map."""
 FEW, SMALL_SIDE = 4, 48
 """The same of a thumbnail."""
-LARGE_CURVE = (96, 192)
-"""Height and width of a sample that is drawn as a curve where there is room for it."""
 ROW = (28, 384)
 """Height and width of a row of V that is drawn as a curve."""
 AT_A_TIME = 2_000_000

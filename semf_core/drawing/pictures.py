@@ -50,6 +50,10 @@ RAMPS = {
 
 CURVE = (48, 96)
 """Height and width of a curve."""
+LARGE_CURVE = (96, 192)
+"""The same where there is room for it."""
+FEW_CURVES = 8
+"""So many components have room for large curves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +158,8 @@ def basis(
     With `one_scale` all are scaled to the largest of them, so that equal colours mean equal values. No side of an image
     has more than `largest` pixels.
     """
+    if isinstance(shape, Curve) and shape.sides == CURVE and U.shape[1] <= FEW_CURVES:
+        shape = Curve(shape.places, LARGE_CURVE)
     tiles = [tile(U[:, k], shape, largest) for k in range(U.shape[1])]
     signed = bool(np.nanmin(U, initial=0.0) < 0)
     top = float(np.nanmax(np.abs(U), initial=0.0))

@@ -16,6 +16,7 @@ from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, FileSource, Reading, load_bytes
 from semf_core.datasets.axes import clean, clock_times, component_names, moment, moments, titled
 from semf_core.datasets.loaders import find_files
+from semf_core.drawing.components import ranked
 from semf_core.exports import EXPORTS
 from semf_core.model import ModelSpec
 from semf_core.runs.folder import RunFolder
@@ -307,6 +308,11 @@ def test_samples_come_back_as_they_were(exported, tmp_path_factory, kind, sample
     U, V = again(kind, opened, "U"), again(kind, opened, "V")
     assert U.shape == (3, 2) and not U.axes.rows
     assert (V.axes.rows if kind == "parquet" else V.axes.columns) == samples
+
+
+def test_scores_of_counts_are_written_out():
+    listed = ranked(np.array([3644.0, 0.51234]), Axis(names=("a", "b")), "row")
+    assert "<span>3,640</span>a" in listed and "<span>0.512</span>b" in listed
 
 
 def test_the_tops_and_the_report_have_the_names(exported):
