@@ -12,6 +12,8 @@ from semf_core.datasets.table_layout import decoded, is_number, split
 
 SEARCHED = 1 << 18
 """Bytes in which the table must have begun."""
+MOST_LINES = 200
+"""At the end, from which the separator is judged, and among which text below the table is looked for."""
 FEWEST_LINES = 3
 """Lines of equal length that make a table."""
 GCT = re.compile(rb"#1\.[23][^\n]*\n[^\n]*(?:\n|\Z)")
@@ -89,6 +91,7 @@ def _text_below(table: bytes, headed: bool) -> tuple[int, list[bytes]]:
     A blank line sets them apart; below a table that is `headed` by text they may follow it if they are as short as that.
     """
     lines = table[-SEARCHED:].split(b"\n")[0 if len(table) <= SEARCHED else 1 :]
+    lines = lines[-MOST_LINES:]
     delimiter = _delimiter(lines)
     width = _width(lines, delimiter)
     count, end, short, apart = len(lines), len(table), True, False
@@ -110,7 +113,7 @@ def _is_short(size: int, width: int) -> bool:
 
 def _delimiter(lines: Sequence[bytes]) -> bytes | None:
     """Tab, semicolon or comma, the first that stands in most of the lines; None for blanks."""
-    bare = [QUOTED.sub(b"", line) for line in lines if line.strip()]
+    bare = [QUOTED.sub(b"", line) if b'"' in line else line for line in lines if line.strip()]
     return next((sign for sign in (b"\t", b";", b",") if 2 * sum(sign in line for line in bare) > len(bare)), None)
 
 
@@ -124,7 +127,7 @@ def _text_above(table: bytes) -> tuple[int, bytes]:
     """How many lines of text stand above the table: they hold words, in at most half as many cells as its lines have."""
     head = table[:SEARCHED]
     lines = head.split(b"\n")[: None if len(head) == len(table) else -1]
-    delimiter = _delimiter(lines)
+    delimiter = _delimiter(lines[-MOST_LINES:])
     sizes = [] if delimiter is None else [_cells(line, delimiter) for line in lines]
     if delimiter is None or not any(sizes):
         return 0, b""

@@ -209,13 +209,13 @@ def _word_columns(rows: Sequence[Sequence[bytes]], width: int) -> tuple[int, ...
 
     None if nothing else would be left.
     """
-    shares = [WORDS_SHARE] + [MOSTLY if 3 <= width <= MOST_CELLS and j < width - 1 else 1.0 for j in range(1, width)]
+    between = MOSTLY if 3 <= width <= MOST_CELLS else 1.0
     equal = [row for row in rows if len(row) == width]
     found = []
     for j in range(width if width <= 100_000 else 0):
         cells = [row[j] for row in equal if row[j].lower() not in MISSING_WORDS]
         words = sum(not is_number(cell) for cell in cells)
-        if cells and (words == len(cells) or words >= max(2, shares[j] * len(cells))):
+        if cells and (words == len(cells) or (j < width - 1 and words >= max(2, (between if j else WORDS_SHARE) * len(cells)))):
             found.append(j)
     return tuple(found) if len(found) < width else ()
 
