@@ -8,7 +8,7 @@ from scipy import sparse
 
 from semf_core.datasets import Axes, Axis, Dataset
 from semf_core.drawing.overview import overview, shown_bands, way_of
-from semf_core.drawing.pictures import basis, heat_map
+from semf_core.drawing.pictures import LARGE_CURVE, basis, heat_map
 
 RNG = np.random.default_rng(0)
 SHIFT, TIME = (Axis("shift", "cm-1", values=np.linspace(100, 900, 30)), Axis("time", "s", values=np.arange(12.0)))
@@ -25,6 +25,7 @@ def test_spectra_are_curves_and_their_gaps_are_hatched():
     holes = M.copy()
     holes[4, 1] = np.nan
     drawn = overview(Dataset(holes, axes=Axes(SHIFT)), None)
+    assert drawn.height >= 3 * LARGE_CURVE[0] > 3 * overview(Dataset(M, axes=Axes(SHIFT)), None, small=True).height // 2
     assert len(drawn.tiles) == 12 and not np.array_equal(drawn.pixels, overview(Dataset(M, axes=Axes(SHIFT)), None).pixels)
 
 

@@ -103,4 +103,6 @@ def test_what_is_missing_stays_so_in_a_picture_that_is_made_smaller_and_in_a_lon
     values = np.where((places >= 480) & (places < 600), np.nan, 1.0)
     curve = pictures.tile(values, pictures.Curve(places))
     assert np.flatnonzero(np.isnan(curve).all(axis=0)).tolist() == list(range(48, 60)), "nothing was measured from 100 to 200"
+    few, many = (pictures.basis(np.repeat(values[:, None], n, axis=1), pictures.Curve(places)) for n in (2, 9))
+    assert few.tiles[0][3] * few.width == 2 * many.tiles[0][3] * many.width, "few curves are drawn in finer pixels"
     assert "missing" not in pictures.heat_map(np.ones((2, 2))).to_dict()

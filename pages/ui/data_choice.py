@@ -162,7 +162,12 @@ def forget_files() -> None:
 
 
 def _image_shape(data: Dataset) -> tuple[int, int] | None:
-    """Height and width of a sample, from the pairs whose product is right or as the visitor says."""
+    """Height and width of a sample, from the pairs whose product is right or as the visitor says.
+
+    Not asked where a sample is a curve, or a pixel.
+    """
+    if data.image_shape is None and (data.axes.rows.ordered or data.axes.map_shape is not None):
+        return None
     m = data.shape[0]
     pairs = list(dict.fromkeys([*([data.image_shape] if data.image_shape else []), *image_shapes(m)]))
     words = {f"{h} × {w}": (h, w) for h, w in pairs}
@@ -189,7 +194,7 @@ def _image_shape(data: Dataset) -> tuple[int, int] | None:
 def describe(candidate: Candidate) -> None:
     """Numbers, pictures and the singular values of the data."""
     data = candidate.loaded.dataset
-    with st.spinner("Queries at the data …", show_time=False):
+    with st.spinner("Looking at the data …", show_time=False):
         known = get_service().datasets.describe(candidate.source)
     _numbers(data, known.facts, known.spectrum)
     _names(data)

@@ -12,13 +12,12 @@ from semf_core.common.errors import InvalidInput
 from semf_core.datasets.axes import Axes, Axis, place_text, titled
 from semf_core.datasets.maps import by_appearance, map_of, place_name, ranks
 from semf_core.datasets.reading import Limits, Raw
-from semf_core.datasets.table_layout import FEWEST, Layout, Words, in_order, is_axis_word
+from semf_core.datasets.table_layout import FEWEST, MOST_CELLS, Layout, Words, in_order, is_axis_word
 from semf_core.datasets.table_names import FEATURES, SAMPLES, title_words
 
 Array = np.ndarray
 LONG = "long"
 """What the first column is called where it tells the place of the number that stands at the end of its line."""
-MOST_CELLS = 5
 WAVE = "wave"
 """What instruments call wavelengths and wavenumbers alike."""
 COUNTS = frozenset(("n", "count", "counts", "freq", "tf", "reads", "umi", "umis", "abundance", "occurrences"))

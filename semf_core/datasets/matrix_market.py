@@ -16,7 +16,7 @@ from semf_core.datasets.reading import Limits, Raw, shown
 from semf_core.datasets.text_encoding import told_or_judged
 
 ENDING = ".mtx"
-NAME_ENDINGS = (".tsv", ".txt", ".csv")
+NAME_ENDINGS = (".tsv", ".txt", ".csv", ".terms", ".docs")
 TITLES = {
     "rows": {"feature": "feature", "gene": "gene", "term": "term", "word": "word", "vocab": "word"},
     "columns": {"barcode": "barcode", "cell": "cell", "sample": "sample", "doc": "document"},

@@ -18,6 +18,8 @@ HOPS = 4
 """Windows overlap by three quarters."""
 HEAD = 4096
 """Bytes in which the sound of an ordinary recording begins."""
+UNKNOWN_LENGTH = 0x7FFFF000
+"""A length from which on it was not known when the head was written: programs that write into a pipe declare the most."""
 SLICES = 2000
 """Windows that are transformed at a time, so that only their complex numbers are in memory."""
 
@@ -28,8 +30,14 @@ def _whole_frames(content: bytes) -> bytes:
     if form < 0 or data < form or len(content) < data + 8 or content[:4] != b"RIFF":
         return content
     frame = max(1, int.from_bytes(content[form + 20 : form + 22], "little"))
-    there, declared = len(content) - data - 8, int.from_bytes(content[data + 4 : data + 8], "little")
+    there, declared = len(content) - data - 8, _declared(content)
     return content[: len(content) - there % frame] if there < declared else content
+
+
+def _declared(content: bytes) -> int:
+    """The length of the sound, as the head of an ordinary recording has it."""
+    data = content.find(b"data", 0, HEAD)
+    return int.from_bytes(content[data + 4 : data + 8], "little")
 
 
 def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
@@ -59,7 +67,7 @@ def read_wav(name: str, content: bytes, limits: Limits) -> Raw:
         out[:, begin - first : end - first] = np.abs(transform.stft(sound, begin, end))
     times = np.arange(first, last) * hop / rate
     note = f"Magnitude spectrogram: {rate:g} Hz, Hann windows of {window} samples every {hop}."
-    cut = any("prematurely" in str(warning.message) for warning in said)
+    cut = any("prematurely" in str(warning.message) for warning in said) and _declared(content) < UNKNOWN_LENGTH
     remarks = ("The recording is cut off: it declares more than it holds. What is there was read; copy it again for the rest.",)
     axes = Axes(Axis("frequency", "Hz", values=transform.f), Axis("time", "s", values=times))
     return Raw(out, note=note, samples_fixed=True, axes=axes, remarks=remarks if cut else ())

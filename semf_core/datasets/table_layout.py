@@ -29,6 +29,10 @@ LOOKED_AT = 40
 """Lines that the layout is judged from."""
 WORDS_SHARE = 0.25
 """Of the cells of the first column: so many words make it a column of names, though others of them are numbers (1984, nan)."""
+MOST_CELLS = 5
+"""Columns that a long table has at most; the second or third may hold words as well, such as the terms of texts."""
+MOSTLY = 0.75
+"""The same share there."""
 DECIMAL_COMMA = re.compile(rb"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 FEWEST = 8
 """Numbers in order that are taken for an axis, or an id, if nothing names them; fewer may be so by chance."""
@@ -201,13 +205,17 @@ def _has_decimal_commas(lines: Sequence[bytes], delimiter: bytes | None) -> bool
 
 
 def _word_columns(rows: Sequence[Sequence[bytes]], width: int) -> tuple[int, ...]:
-    """Columns without a single number, and the first one if it holds many words; none if nothing else would be left."""
+    """Columns without a single number, those of a long table that hold mostly words, and the first one if it holds many.
+
+    None if nothing else would be left.
+    """
+    between = MOSTLY if 3 <= width <= MOST_CELLS else 1.0
     equal = [row for row in rows if len(row) == width]
     found = []
     for j in range(width if width <= 100_000 else 0):
         cells = [row[j] for row in equal if row[j].lower() not in MISSING_WORDS]
         words = sum(not is_number(cell) for cell in cells)
-        if cells and (words == len(cells) or (j == 0 and words >= max(2, WORDS_SHARE * len(cells)))):
+        if cells and (words == len(cells) or (j < width - 1 and words >= max(2, (between if j else WORDS_SHARE) * len(cells)))):
             found.append(j)
     return tuple(found) if len(found) < width else ()
 

@@ -231,7 +231,8 @@ def _from_numbers(data: Array, top: list[str] | None, index: str, remarks: list[
     whole = bool(np.isfinite(first).all() and (first == np.rint(first)).all()) and len(set(first.tolist())) == len(first)
     if index == "data" or not np.isfinite(first).all():
         return Axis(), index
-    called = top is not None and (title.strip().lower() in ID_WORDS or (title_words(title) or [""])[-1] in ("id", "ids"))
+    last = (title_words(title) or [""])[-1]
+    called = top is not None and (title.strip().lower() in ID_WORDS or last in ("id", "ids") or last in SAMPLES)
     counted = whole and len(first) > 1 and bool((np.diff(first) == 1).all())
     lonely = not any(in_order(data[:LOOKED_AT, j]) for j in range(1, min(data.shape[1], LOOKED_AT)))
     is_id = whole and (

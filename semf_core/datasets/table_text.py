@@ -25,6 +25,7 @@ DOCUMENTS = (
     (b"<html", "a web page"),
     (b"<?xml", "an XML document"),
     (b'{"', "a JSON document"),
+    (b"##title=", "a JCAMP-DX file"),
 )
 """How files begin that are no table, whatever they are called."""
 END = b"\x1a"

@@ -20,6 +20,7 @@ from semf_core.datasets.base import Array
 from semf_core.datasets.long_tables import unfolded
 from semf_core.datasets.preamble import without_preamble
 from semf_core.datasets.reading import Limits, Raw, shown
+from semf_core.datasets.repeated_axes import with_one_axis
 from semf_core.datasets.table_layout import (
     BAR,
     LOOKED_AT,
@@ -80,7 +81,11 @@ def read_table(
     limits.check_entries(name, rows, layout.cells)
     words = Words({j: [] for j in layout.words})
     data = _read_pieces(name, table, layout, words, (start, skip), rows)
-    raw = unfolded(data, layout, words, index, limits) or named_table(data, layout, words, header, index)
+    raw = unfolded(data, layout, words, index, limits)
+    if raw is None:
+        data, layout, said = with_one_axis(data, layout)
+        remarks += said
+        raw = named_table(data, layout, words, header, index)
     return replace(raw, remarks=(*remarks, *raw.remarks), encoding=form)
 
 

@@ -75,8 +75,13 @@ def _side(values: Array, axis: Axis, shape: tuple[int, int] | None, words: str, 
 def ranked(values: Array, axis: Axis, kind: str, most: int = LISTED) -> str:
     """The strongest entries with their scores."""
     found = strongest(values, most)
-    lines = "".join(f"<li><span>{values[i]:.3g}</span>{html.escape(axis.label(int(i), kind))}</li>" for i in found)
+    lines = "".join(f"<li><span>{_score(values[i])}</span>{html.escape(axis.label(int(i), kind))}</li>" for i in found)
     return f"<h4>top {html.escape(plural(axis.title or kind))}</h4><ol>{lines}</ol>" if len(found) else "<h4>all zero</h4>"
+
+
+def _score(value: float) -> str:
+    """Three digits; thousands are written out, as intensities and counts are."""
+    return f"{float(f'{value:.3g}'):,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 # -- curves ------------------------------------------------------------------------------------

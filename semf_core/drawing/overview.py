@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semf_core.datasets import Axes, Dataset
-from semf_core.drawing.pictures import Curve, Picture, Shape, basis, columns_of, heat_map, tile
+from semf_core.drawing.pictures import LARGE_CURVE, Curve, Picture, Shape, basis, columns_of, heat_map, tile
 
 Array = np.ndarray
 SAMPLES = 60
@@ -76,7 +76,10 @@ def overview(dataset: Dataset, shape: tuple[int, int] | None, small: bool = Fals
     """The picture of a dataset whose samples may be pictures of this height and width; `small` for a thumbnail."""
     way, axes = way_of(shape, dataset.axes), dataset.axes
     if way in ("pictures", "curves"):
-        return _montage(dataset, column_shape(shape, axes), small)
+        drawn = column_shape(shape, axes)
+        if isinstance(drawn, Curve) and not small:
+            drawn = dataclasses.replace(drawn, sides=LARGE_CURVE)
+        return _montage(dataset, drawn, small)
     if way == "bands":
         rows, columns = dataset.shape
         return coefficients(_part(dataset.data, shown_bands(rows, small), np.arange(columns)), axes)
@@ -99,7 +102,8 @@ def _montage(dataset: Dataset, shape: Shape, small: bool) -> Picture:
     for first in range(0, len(chosen), step):
         samples = columns_of(dataset.data, chosen[first : first + step].tolist())
         tiles += [tile(samples[:, j], shape) for j in range(samples.shape[1])]
-    return basis(np.stack([t.ravel() for t in tiles], axis=1), (tiles[0].shape[0], tiles[0].shape[1]))
+    height, width = tiles[0].shape
+    return basis(np.stack([t.ravel() for t in tiles], axis=1), (height, width), largest=max(height, width))
 
 
 def packed(picture: Picture) -> dict[str, Any]:

@@ -50,6 +50,10 @@ RAMPS = {
 
 CURVE = (48, 96)
 """Height and width of a curve."""
+LARGE_CURVE = (96, 192)
+"""The same where there is room for it."""
+FEW_CURVES = 8
+"""So many components have room for large curves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,12 +145,22 @@ class Picture:
         }
 
 
-def basis(U: Array, shape: Shape, groups: Groups | None = None, theme: str = "light", one_scale: bool = False) -> Picture:
+def basis(
+    U: Array,
+    shape: Shape,
+    groups: Groups | None = None,
+    theme: str = "light",
+    one_scale: bool = False,
+    largest: int = LARGEST_TILE,
+) -> Picture:
     """The columns of U as images, one group a row where the model has groups; each scaled to its own maximum.
 
-    With `one_scale` all are scaled to the largest of them, so that equal colours mean equal values.
+    With `one_scale` all are scaled to the largest of them, so that equal colours mean equal values. No side of an image
+    has more than `largest` pixels.
     """
-    tiles = [tile(U[:, k], shape) for k in range(U.shape[1])]
+    if isinstance(shape, Curve) and shape.sides == CURVE and U.shape[1] <= FEW_CURVES:
+        shape = Curve(shape.places, LARGE_CURVE)
+    tiles = [tile(U[:, k], shape, largest) for k in range(U.shape[1])]
     signed = bool(np.nanmin(U, initial=0.0) < 0)
     top = float(np.nanmax(np.abs(U), initial=0.0))
     rows = _rows(tuple(tiles[0].shape), U.shape[1], groups if shape is not None else None)
@@ -202,7 +216,7 @@ def default_samples(count: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(s) for s in np.linspace(0, count - 1, 6)[1:-1]))
 
 
-def tile(column: Array, shape: Shape) -> Array:
+def tile(column: Array, shape: Shape, most: int = LARGEST_TILE) -> Array:
     """A column as a small picture: of its shape, a curve, or a strip where it has neither."""
     if isinstance(shape, Curve):
         return shape.tile(column)
@@ -211,8 +225,8 @@ def tile(column: Array, shape: Shape) -> Array:
         return np.repeat(strip[:, None], max(2, round(len(strip) / 8)), axis=1)
     image = np.asarray(column, dtype=float).reshape(shape)
     largest = max(shape)
-    if largest > LARGEST_TILE:
-        height, width = (max(1, round(side * LARGEST_TILE / largest)) for side in shape)
+    if largest > most:
+        height, width = (max(1, round(side * most / largest)) for side in shape)
         return _smaller(image, (width, height))
     return image
 

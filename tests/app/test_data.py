@@ -320,6 +320,7 @@ def test_what_was_judged_is_asked_and_can_be_said_otherwise(home):
     assert "12 rows × 2 columns, with an axis in the first column: samples are columns?" in said
     assert "Rows: wavelength (nm): 400, 401, …, 411. Samples: s1, s2." in said
     assert any("2 of 2 samples as curves over wavelength (nm)" in drawn.body for drawn in page.get("html"))
+    assert data_choice.SHAPE not in [box.key for box in page.selectbox], "a curve is no picture, so its sides are not asked"
     page.selectbox(key="data.reading.index").set_value("data").run()
     assert not errors(page) and any("**12 × 3**" in m.value for m in page.markdown)
 

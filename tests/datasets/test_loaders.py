@@ -105,7 +105,7 @@ class TestTables:
             A = np.where(np.isnan(A), 0.5, A)
         head = delimiter.join(f"c{j}" for j in range(A.shape[1])) + "\n" if header else ""
         content = head.encode() + csv(A, delimiter) + last.encode()
-        np.testing.assert_array_equal(load_bytes("a.csv", content).data, A)
+        np.testing.assert_array_equal(load_bytes("a.csv", content, Reading(missing="none")).data, A)
 
     @settings(max_examples=150, deadline=None)
     @given(content=st.binary(max_size=60), ending=st.sampled_from([*KINDS, ".exe"]))

@@ -16,6 +16,7 @@ from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Axes, Axis, Dataset, FileSource, Reading, load_bytes
 from semf_core.datasets.axes import clean, clock_times, component_names, moment, moments, titled
 from semf_core.datasets.loaders import find_files
+from semf_core.drawing.components import ranked
 from semf_core.exports import EXPORTS
 from semf_core.model import ModelSpec
 from semf_core.runs.folder import RunFolder
@@ -76,11 +77,11 @@ class TestTables:
         assert one.dataset.axes.rows.heading == "wavelength (nm)" and one.dataset.axes.rows.values[0] == 500.5
         assert one.dataset.axes.columns.names == ("s1", "s2", "s3")
 
-    @pytest.mark.parametrize("title", ["", "id", "Unnamed: 0"])
+    @pytest.mark.parametrize("title", ["", "id", "Unnamed: 0", "samples"])
     def test_a_numeric_id_is_recognised_and_asked_about(self, title):
         text = f"{title},a,b\n" + "\n".join(f"{i + 1},{i * i % 7},{i % 3}" for i in range(9))
         one = found(text)
-        assert one.dataset.shape == (9, 2) and one.reading.index == "names" and "id" in one.remarks[0]
+        assert set(one.dataset.shape) == {9, 2} and one.reading.index == "names" and "id" in one.remarks[0]
         assert one.dataset.axes.columns.names == tuple(map(str, range(1, 10))) or one.dataset.axes.rows.names[8] == "9"
         assert found(text, reading=Reading(index="data")).dataset.shape == (9, 3)
 
@@ -307,6 +308,11 @@ def test_samples_come_back_as_they_were(exported, tmp_path_factory, kind, sample
     U, V = again(kind, opened, "U"), again(kind, opened, "V")
     assert U.shape == (3, 2) and not U.axes.rows
     assert (V.axes.rows if kind == "parquet" else V.axes.columns) == samples
+
+
+def test_scores_of_counts_are_written_out():
+    listed = ranked(np.array([3644.0, 0.51234]), Axis(names=("a", "b")), "row")
+    assert "<span>3,640</span>a" in listed and "<span>0.512</span>b" in listed
 
 
 def test_the_tops_and_the_report_have_the_names(exported):

@@ -83,9 +83,9 @@ class TestNumbersForPeople:
         assert found("dose,a\n" + "".join(f"{10 * i}%,{i}\n" for i in range(5))).dataset.axes.rows.names[1] == "10%"
 
 
-@pytest.mark.parametrize("begin", ["<!DOCTYPE html>\n<html>", "<html>", '<?xml version="1.0"?>', '{"a": 1,'])
+@pytest.mark.parametrize("begin", ["<!DOCTYPE html>\n<html>", "<html>", '<?xml version="1.0"?>', '{"a": 1,', "##TITLE=glucose"])
 def test_documents_are_told_apart_from_tables(begin):
-    with pytest.raises(InvalidInput, match=r"is a.* (page|document), not a table; save"):
+    with pytest.raises(InvalidInput, match=r"is a.* (page|document|file), not a table; save"):
         found(f"\n {begin}\n<p>1,2</p>\n")
 
 

@@ -130,6 +130,9 @@ def test_a_recording_that_was_cut_off_anywhere_is_read_as_far_as_it_goes(cut):
     wavfile.write(file, 8000, (1000 * np.sin(np.arange(8000)[:, None] * [0.1, 0.2])).astype(np.int16))
     one = find_files([("a.wav", file.getvalue()[:-cut])])
     assert "cut off" in one.remarks[0] and one.dataset.axes.rows.title == "frequency"
+    piped = bytearray(file.getvalue())
+    piped[4:8] = piped[40:44] = b"\xff" * 4  # the length was not known when the head was written
+    assert find_files([("a.wav", bytes(piped))]).remarks == ()
 
 
 class TestClassesOfObservations:

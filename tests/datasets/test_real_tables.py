@@ -72,6 +72,24 @@ class TestSpectra:
         assert one.dataset.axes.columns.names == ("1", "2", "3", "4", "5", "6") and one.reading.orientation == "columns"
         assert one.dataset.axes.columns.numbered and one.dataset.axes.rows.values is not None
 
+    @pytest.mark.parametrize(("head", "foot"), [("", "\n"), ("Data of a\n\nDate: x\n>>Begin<<\n", "")])
+    def test_lines_below_the_table_are_left_out_and_said(self, head, foot):
+        one = found(head + table(SHIFTS, SPOTS, LEVELS, "\t") + foot + ">>End<<\n\nOperator: x\n", "a.txt")
+        self.check(one)
+        assert "The last 2 lines (“>>End<<” …) are no part of the table" in one.remarks[-2]
+        with pytest.raises(InvalidInput, match="make all lines equally long"):  # cut off, not a remark
+            found(table(GENES, SPOTS, LEVELS, "\t") + "G2")
+
+    def test_an_axis_beside_each_curve_is_taken_once(self):
+        lines = [",".join(f"{s},{v:.3f}" for v in row) + "," for s, row in zip(SHIFTS, LEVELS, strict=True)]
+        units = "Wavenumber (cm-1),%T," * 6
+        self.check(one := found("\n".join([",".join(f"{name}," for name in SPOTS), units, *lines])))
+        assert one.dataset.axes.rows.heading == "Wavenumber (cm-1)" and "beside each of the 6 curves" in one.remarks[0]
+        named = ",".join(f"x,{name}" for name in SPOTS)
+        self.check(found("\n".join([named, *(line[:-1] for line in lines)])))
+        with pytest.raises(InvalidInput, match=r"columns 1 and 3 are both headed “Wavenumber .*”, and differ"):
+            found("\n".join([units, lines[0].replace("400.0,", "401.0,").replace("401.0,", "400.0,", 1), *lines[1:]]))
+
     @pytest.mark.parametrize("text", ["#a,b", "!a\n!b\n", "#1.2\n", "#1.2\n3\t4", '"a,b\n', "a;b\n\n#;\n"])
     def test_nothing_but_lines_above_a_table_is_rejected_in_a_sentence(self, text):
         with pytest.raises(InvalidInput, match=r"holds|supply"):
@@ -87,9 +105,11 @@ class TestMicroarrays:
 
     def test_gct(self):
         text = "\n".join(
-            line.replace("\t", "\ta gene\t", 1) for line in table(GENES, SPOTS, LEVELS, "\t", corner="Name").splitlines()
+            line.replace("\t", "\ta gene\t" if k else "\tDescription\t", 1)
+            for k, line in enumerate(table(GENES, SPOTS, LEVELS, "\t", corner="Name").splitlines())
         )
-        self.check(found("#1.2\n20\t6\n" + text, "a.gct"))
+        for described in ("a gene", "na", ""):
+            self.check(found("#1.2\n20\t6\n" + text.replace("\ta gene\t", f"\t{described}\t"), "a.gct"))
 
     def test_series_matrix(self):
         text = table([f'"{g}"' for g in GENES], [f'"{s}"' for s in SPOTS], LEVELS, "\t", corner='"ID_REF"')
@@ -136,6 +156,11 @@ class TestWords:
         one = found(table(words, SPOTS, np.ones((200, 6)), corner=""))
         assert one.dataset.axes.rows.names == tuple(words)
 
+    def test_a_long_table_of_terms_some_of_which_are_numbers(self):
+        terms = ["apple", "1984", "nan", "moon", "star", "bread"]
+        one = found("document,term,count\n" + "".join(f"d{j},{t},{j + 1}\n" for j in range(5) for t in terms))
+        assert one.dataset.axes.rows.names == tuple(terms) and one.reading.index == "long" and one.dataset.shape == (6, 5)
+
     def test_one_text_among_numbers_is_still_a_mistake(self):
         with pytest.raises(InvalidInput, match="line 7, column 1 holds the text 'x'"):
             found("a,b\n" + "\n".join(f"{'x' if i == 5 else i * i % 7},{i}" for i in range(30)))
@@ -149,6 +174,7 @@ class TestWords:
         one = find_files([("counts.mtx", file.getvalue()), *lists], AUTO)
         assert one.reading.orientation == ("rows" if turned else "columns") and one.dataset.shape == (5, 3)
         assert one.dataset.axes.rows == Axis("word", names=tuple("abcde")) and one.dataset.axes.columns.title == "document"
+        assert find_files([("a.mtx", file.getvalue()), ("a.terms", lists[0][1]), ("a.docs", lists[1][1])], AUTO).dataset.axes
         alone = find_files([("counts.mtx", file.getvalue())], AUTO)
         assert "No names came with the matrix" in alone.remarks[0]
 
