@@ -24,9 +24,8 @@ from semf_core.drawing.top import plural, word_lists
 from semf_core.exports.curves import CURVES
 from semf_core.factorization.scores import model_groups, truth_words
 from semf_core.mathematics.metrics import FOUND
-from semf_core.mathematics.precision import fits_single
 from semf_core.runs.frames import FactorFrame
-from semf_core.service.public import Cache, without_vanished
+from semf_core.service.public import Cache, fits_single, without_vanished
 from semf_core.solvers.run import COLUMNS
 
 Array = np.ndarray

@@ -241,6 +241,11 @@ class TestOrientationAndScaling:
     def test_rows_as_samples(self):
         np.testing.assert_array_equal(load_bytes("a.csv", csv(M), Reading(orientation="rows")).data, M.T)
 
+    def test_a_quote_in_a_cell_of_any_length(self):
+        for content, said in ((b"1" * 200_000 + b'"', "no numbers"), (b'x"\r,1\r"', "equally long")):
+            with pytest.raises(InvalidInput, match=said):
+                load_bytes("a.csv", content)
+
     @pytest.mark.parametrize("make", [np.asarray, sparse.csc_matrix], ids=["dense", "sparse"])
     @pytest.mark.parametrize("orientation", ["columns", "rows"])
     def test_scalings(self, make, orientation):
