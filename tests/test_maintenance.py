@@ -165,6 +165,21 @@ def test_repaired_runs_can_be_used(home):
     assert len(list((home / "damaged").iterdir())) == 4
 
 
+def test_numbers_that_no_run_has_written_are_not_drawn_and_come_back_from_the_checkpoint(home):
+    folder = RunFolder(home / "runs" / RUN)
+    known = folder.scalars.read_bytes()
+    folder.scalars.write_bytes(DAMAGE["garbage"](known))
+    service = Service(home, read_only=True)
+    for look in (service.status, service.scalars, lambda run_id: feed.points(service, run_id, feed.Ask())):
+        with pytest.raises(InvalidInput, match=r"scalars\.bin"):
+            look(RUN)
+    (problem,) = problems(home)
+    assert problem.file == "scalars.bin"
+    repair(home)
+    assert folder.scalars.read_bytes() == known and service.result(RUN).iterations == 4
+    service.close()
+
+
 def test_what_can_be_read_of_a_study_is_kept(home):
     (path,) = home.glob("studies/*/cells.db")
     store = StudyStore(path.parent)

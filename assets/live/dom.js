@@ -134,6 +134,6 @@ export function decodeBytes(packed) {
   return bytes(packed);
 }
 
-export function decodeFloats(packed) {
-  return new Float32Array(bytes(packed).buffer);
+export function decodeFloats(packed, double) {
+  return new (double ? Float64Array : Float32Array)(bytes(packed).buffer);
 }

@@ -390,6 +390,6 @@ export class View {
 
 // The curves of an answer, one after the other.
 function unpacked(reply) {
-  const values = decodeFloats(reply.curves);
+  const values = decodeFloats(reply.curves, reply.double);
   return Array.from({ length: values.length / reply.count }, (_, c) => Array.from(values.subarray(c * reply.count, (c + 1) * reply.count)));
 }

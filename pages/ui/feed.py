@@ -25,7 +25,7 @@ from semf_core.exports.curves import CURVES
 from semf_core.factorization.scores import model_groups, truth_words
 from semf_core.mathematics.metrics import FOUND
 from semf_core.runs.frames import FactorFrame
-from semf_core.service.public import Cache, without_vanished
+from semf_core.service.public import Cache, fits_single, without_vanished
 from semf_core.solvers.run import COLUMNS
 
 Array = np.ndarray
@@ -151,10 +151,13 @@ def points(service: Any, run_id: str, ask: Ask) -> dict[str, Any]:
     rows = found.values[:whole]
     reply: dict[str, Any] = {"reset": not known, "stride": stride, "from": first}
     if len(rows):
+        curves = rows[:, _CURVE_INDEX].T
+        double = not all(map(fits_single, curves))
         reply |= {
             "since": int(found.iterations[whole - 1]),
             "tail": float(rows[-1, _SECONDS]),
-            "curves": _packed(rows[:, _CURVE_INDEX].T.astype("<f4")),
+            "curves": _packed(curves.astype("<f8" if double else "<f4")),
+            **({"double": True} if double else {}),
             "cases": _packed(rows[:, _CASE].astype(np.uint8)),
             "count": len(rows),
         }

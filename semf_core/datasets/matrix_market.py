@@ -83,6 +83,8 @@ def _matrix(name: str, content: bytes, limits: Limits) -> Any:
     # An entry takes at least "1 1\n"; a symmetric one stands for two. This bounds the memory by the size of the file.
     elif entries > len(content) // 4:
         raise InvalidInput(name, "is cut off: it declares more entries than it holds", "copy or write it again")
+    if b"\0" in content:  # to SciPy a line ends there, and it goes on at no address
+        raise InvalidInput(name, "is a damaged Matrix Market file: it holds bytes that are no text", "write it again")
     if not content.endswith(b"\n"):  # more in the last line than belongs there: SciPy looks for its end, beyond the text
         content += b"\n"
     try:

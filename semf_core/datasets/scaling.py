@@ -50,6 +50,7 @@ def _column_peaks(data: Any) -> Array:
 def _column_squares(data: Any, peaks: Array) -> Array:
     """Sums of squares of the columns, each divided by its peak first, so that squares neither overflow nor vanish."""
     if sparse.issparse(data):
+        data = sparse.csc_array(data)
         columns = np.repeat(np.arange(data.shape[1]), np.diff(data.indptr))
         return np.bincount(columns, np.square(data.data / peaks[columns]), data.shape[1])
     squares = np.zeros(data.shape[1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -120,11 +121,12 @@ class Words:
 
 
 def split(line: bytes, delimiter: bytes | None, most: int = -1) -> list[bytes]:
-    """The cells of a line without their quotes."""
+    """The cells of a line without their quotes; with them where they enclose no cell (of at most 128 kB, in one line)."""
     if b'"' in line:
         text = decoded(line)
         sign = " " if delimiter is None else delimiter.decode()
-        return [cell.strip().encode() for cell in next(csv.reader([text], delimiter=sign, skipinitialspace=True), [])]
+        with suppress(csv.Error):
+            return [cell.strip().encode() for cell in next(csv.reader([text], delimiter=sign, skipinitialspace=True), [])]
     return [cell.strip() for cell in line.split(delimiter, most)]
 
 

@@ -234,11 +234,12 @@ def tile(column: Array, shape: Shape, most: int = LARGEST_TILE) -> Array:
 def _smaller(image: Array, size: tuple[int, int]) -> Array:
     """The mean of what is known in the part of each pixel; missing where most of that is."""
     known = ~np.isnan(image)
+    scale = 2.0 ** (math.frexp(float(np.nanmax(np.abs(image), initial=0.0)))[1] - 1)  # the mean is taken in single precision
     means, share = (
         np.asarray(Image.fromarray(A.astype(np.float32)).resize(size, Image.Resampling.BOX), dtype=float)
-        for A in (np.where(known, image, 0.0), known)
+        for A in (np.where(known, image / scale, 0.0), known)
     )
-    return np.where(share < 0.5, np.nan, means / np.maximum(share, 0.5))
+    return np.where(share < 0.5, np.nan, means * scale / np.maximum(share, 0.5))
 
 
 def _rows(tile: tuple[int, ...], count: int, groups: Groups | None) -> list[list[int]]:

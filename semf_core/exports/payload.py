@@ -1,7 +1,7 @@
 """The numbers and pictures inside the report, as JSON for its script.
 
-Curves are base64 of float32. A picture is a PNG without its palette: bytes 33 to 813 are the PLTE chunk, and as both
-bounds are multiples of three, its base64 can be cut out and another theme's put in.
+Curves are base64 of float32 (float64 if `double`). A picture is a PNG without its palette: bytes 33 to 813 are the PLTE
+chunk, and as both bounds are multiples of three, its base64 can be cut out and another theme's put in.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from semf_core.drawing.pictures import Picture
 from semf_core.exports.curves import panels
 from semf_core.exports.story import Story, plain
 from semf_core.factorization.scores import truth_scores, truth_words
+from semf_core.mathematics.precision import fits_single
 from semf_core.runs.frames import FactorFrame
 from semf_core.solvers import COLUMNS
 from semf_core.solvers.penalties import CASE_WORDS
@@ -58,10 +59,13 @@ def _curves(story: Story) -> dict[str, Any]:
     ends = stretch_ends(story.numbers, stride_for(story.iterations, MOST_POINTS))
     decided = decisions(rows[:, COLUMNS.index("case")], ends)
     columns = [line.column for panel in panels(story.splits) for line in panel.lines]
+    curves = {name: rows[ends, COLUMNS.index(name)] for name in columns}
+    double = not all(map(fits_single, curves.values()))
     return {
         "splits": story.splits,
         "x": _packed(story.numbers[ends].astype("<u4")),
-        "curves": {name: _packed(rows[ends, COLUMNS.index(name)].astype("<f4")) for name in columns},
+        "curves": {name: _packed(curve.astype("<f8" if double else "<f4")) for name, curve in curves.items()},
+        "double": double,
         "cases": [[int(i), int(decided[i])] for i in np.flatnonzero(decided > 1)] if story.splits else [],
         "words": {int(case): words for case, words in CASE_WORDS.items()},
     }

@@ -23,6 +23,7 @@ from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import read_frame
 from semf_core.runs.ids import ID, key_hash, new_id
 from semf_core.runs.outcome import read_outcome
+from semf_core.runs.rows import MOST_ITERATIONS
 from semf_core.runs.store import Meta, read_meta
 from semf_core.runs.uploads import read_dataset
 from semf_core.runs.variant_strips import read_strip
@@ -112,7 +113,10 @@ def _of_run(home: Path, folder: RunFolder) -> Iterator[Problem]:
     if not _reads(partial(_read_part, folder, folder.checkpoint)):
         remedy = "sets it aside: a run that is resumed starts from iteration 0 again"
         yield problem(folder.checkpoint, remedy, partial(set_aside, home, folder.checkpoint))
-    if folder.result.exists() and not _reads(partial(read_outcome, folder)):
+    if not _reads(partial(folder.row_file.read, 0, MOST_ITERATIONS)):
+        remedy = "writes those of the checkpoint, if there is one"
+        yield problem(folder.scalars, remedy, partial(_rewrite_numbers, home, folder))
+    elif folder.result.exists() and not _reads(partial(read_outcome, folder)):
         yield problem(folder.result, "sets the result aside: the run can be resumed", partial(_without_result, home, folder))
     for frame in (*(folder.keyframe(k) for k in folder.keyframes()), folder.live):
         if not _reads(partial(read_frame, frame)):
@@ -150,6 +154,15 @@ def _without_result(home: Path, folder: RunFolder) -> None:
     if meta.state in {"finished", "stopped"}:
         message = f"its result was damaged; {folder.what_is_left()}"
         write_json(folder.meta, asdict(replace(meta, state="interrupted", message=message)), durable=True)
+
+
+def _rewrite_numbers(home: Path, folder: RunFolder) -> None:
+    set_aside(home, folder.scalars, folder.end)
+    if folder.checkpoint.exists() and _reads(partial(_read_part, folder, folder.checkpoint)):
+        arrays = _arrays(folder.checkpoint)
+        for file, name in ((folder.end, "history_end"), (folder.scalars, "history")):
+            if name in arrays:
+                file.write_bytes(arrays[name].tobytes())
 
 
 def _rewrite_events(home: Path, folder: RunFolder) -> None:

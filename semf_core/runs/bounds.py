@@ -68,11 +68,12 @@ def gram(data: Any) -> Array:
 
 
 def gram_of_rows(data: Any) -> Array:
-    """AᵀA for a tall A, in blocks of rows."""
+    """AᵀA for a tall A, in blocks of rows; infinite where squares of its entries overflow."""
     out = np.zeros((data.shape[1], data.shape[1]))
-    for rows in row_blocks(*data.shape):
-        block = np.asarray(data[rows], dtype=float)
-        out += block.T @ block
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever asks looks whether it is finite
+        for rows in row_blocks(*data.shape):
+            block = np.asarray(data[rows], dtype=float)
+            out += block.T @ block
     return out
 
 

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from semf_core.common.errors import InvalidInput
+from semf_core.mathematics.precision import single
 from semf_core.solvers import Run
 
 Array = np.ndarray
@@ -33,7 +34,7 @@ CLOSE_LOOKS = 2
 
 @dataclass(frozen=True)
 class FactorFrame:
-    """The factors at one iteration: U and V in their sets, X and Y the free copies; float32."""
+    """The factors at one iteration: U and V in their sets, X and Y the free copies; float32 where that has room."""
 
     iteration: int
     U: Array
@@ -63,9 +64,9 @@ def check_viewable(shape: tuple[int, int], rank: int) -> None:
 
 
 def write_frame(file: BinaryIO, run: Run) -> None:
-    """The current factors as float32 NPZ without pickle, without rows and columns that are zero throughout."""
+    """The current factors in single precision as NPZ without pickle, without rows and columns that are zero throughout."""
     problem = run.problem
-    W, Z = run.state.W.astype(np.float32), run.state.Z.astype(np.float32)
+    W, Z = single(run.state.W), single(run.state.Z)
     write_compact(file, run.iterations, problem.shape, (W, Z), (problem.rows, problem.columns))
 
 

@@ -11,6 +11,7 @@ from semf_core.datasets import Dataset
 from semf_core.factorization.ending import Ending
 from semf_core.factorization.result import Certificate, Result, Violation, make_result
 from semf_core.factorization.scores import truth_scores
+from semf_core.mathematics.precision import single
 from semf_core.model import ModelSpec
 from semf_core.runs.files import read_json, reading, write_json, write_whole
 from semf_core.runs.folder import RunFolder
@@ -100,7 +101,7 @@ def final_frame(folder: RunFolder) -> FactorFrame:
         (m, rank), (_, n) = (stored_shape(folder.result_factors, name) for name in "UV")
         check_viewable((m, n), rank)
         with np.load(folder.result_factors, allow_pickle=False) as file:
-            U, V, X, Y = (file[name].astype(np.float32) for name in ("U", "V", "X", "Y"))
+            U, V, X, Y = (single(file[name]) for name in ("U", "V", "X", "Y"))
         return FactorFrame(iterations, U, V, X, Y)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from semf_core.common.errors import InvalidInput
 from semf_core.common.threads import one_blas_thread
 from semf_core.datasets import Dataset
+from semf_core.mathematics.precision import single
 from semf_core.model import ModelSpec
 from semf_core.model.memory import run_bytes
 from semf_core.runs.folder import RunFolder
@@ -72,7 +73,7 @@ def made_again(run: Run) -> None:
 
 
 def frame_of(run: Run, iteration: int) -> FactorFrame:
-    U, V, X, Y = (A.astype(np.float32) for A in run.factors(best=False))
+    U, V, X, Y = map(single, run.factors(best=False))
     return FactorFrame(iteration, U, V, X, Y)
 
 

@@ -14,11 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from semf_core.drawing import downsample
+from semf_core.runs.files import DamagedFile
+from semf_core.solvers.base import Case
 from semf_core.solvers.history import CASE, COLUMNS, END, FULL, iteration_of, iterations_of, rows_after
 
 Array = np.ndarray
 ROW_BYTES = 8 * len(COLUMNS)
-SECONDS = COLUMNS.index("seconds")
+SECONDS, START = COLUMNS.index("seconds"), COLUMNS.index("start")
+CASES = [int(case) for case in Case]
 MOST_ITERATIONS = 2**53
 """Beyond, a float64 does not count on."""
 BLOCK_ROWS = 4096
@@ -104,8 +107,8 @@ class RowFile:
             data = self.end.read_bytes()
         except FileNotFoundError:
             return None
-        found = np.frombuffer(data) if len(data) == 8 * END else None
-        return found if found is not None and 0 <= found[0] <= MOST_ITERATIONS else None
+        found = np.frombuffer(data) if len(data) == 8 * END else np.full(END, np.nan)
+        return found if 0 <= found[0] <= MOST_ITERATIONS and _are_of_a_run(found[None, END - len(COLUMNS) :]) else None
 
     def _is_thinned(self, rows: int) -> bool:
         """Whether rows beyond the first FULL stand for several iterations; files of earlier versions have them all."""
@@ -138,12 +141,21 @@ class RowFile:
                     whole = len(data) // ROW_BYTES
                     if not whole:  # cut meanwhile: the run began afresh
                         return
-                    yield np.frombuffer(data[: whole * ROW_BYTES]).reshape(-1, len(COLUMNS))
+                    rows = np.frombuffer(data[: whole * ROW_BYTES]).reshape(-1, len(COLUMNS))
+                    if not _are_of_a_run(rows):
+                        raise DamagedFile(self.scalars)
+                    yield rows
                     first += whole
                     if whole < most:
                         file.seek(first * ROW_BYTES)
         except FileNotFoundError:
             return
+
+
+def _are_of_a_run(rows: Array) -> bool:
+    """Whether these are numbers that a run has written: they count cases, starts and seconds."""
+    case, start, seconds = rows[:, CASE], rows[:, START], rows[:, SECONDS]
+    return bool(np.isin(case, CASES).all() and (start >= 0).all() and (start == np.rint(start)).all() and (seconds >= 0).all())
 
 
 def _joined(parts: list[Rows]) -> Rows:

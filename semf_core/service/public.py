@@ -1,6 +1,7 @@
 """Functions of the packages behind the service that pages use as they are; with `Service` all that they may call there."""
 
 from semf_core.mathematics.metrics import without_vanished as without_vanished
+from semf_core.mathematics.precision import fits_single as fits_single
 from semf_core.runs.caches import Cache as Cache
 from semf_core.runs.home import default_home as default_home
 from semf_core.runs.ids import may_be_run as may_be_run

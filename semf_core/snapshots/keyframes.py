@@ -15,12 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from semf_core.common.errors import InvalidInput
+from semf_core.mathematics.precision import single
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import MAX_FRAMES, FactorFrame, frame_bytes, read_frame, write_compact
 
 Array = np.ndarray
 FACTORS = ("X", "U", "Y", "V")
 MOST_FRAMES = 2 * MAX_FRAMES
+LARGEST_EXPONENT = 1074
+"""Of a power of two in double precision."""
 MOST_BYTES = 256 << 20
 """Frames in memory while they are packed; a run with more of them loses every second one until it fits."""
 
@@ -52,7 +55,11 @@ class Keyframes:
         if (len(rows) and rows[-1] >= shape[0]) or (len(columns) and columns[-1] >= shape[1]):
             raise InvalidInput("keyframes", "name rows or columns that the data does not have")
         exponents, frames = found["exponents"], len(iterations)
-        if exponents.dtype != np.int16 or exponents.shape != (len(FACTORS), frames) or np.abs(exponents).max(initial=0) > 160:
+        if (
+            exponents.dtype != np.int16
+            or exponents.shape != (len(FACTORS), frames)
+            or np.abs(exponents).max(initial=0) > LARGEST_EXPONENT
+        ):
             raise InvalidInput("keyframes", "have scales that fit no frames", "save the run again")
         wanted = {"X": (2, len(rows), rank, frames), "Y": (2, rank, len(columns), frames)}
         wanted |= {"U": wanted["X"], "V": wanted["Y"]}
@@ -60,8 +67,8 @@ class Keyframes:
             if found[name].dtype != np.uint8 or found[name].shape != wanted[name]:
                 raise InvalidInput("keyframes", f"the shape of {name} does not agree with the model and the data", whole=True)
         kept = cls(iterations, rows, columns, exponents, {name: found[name] for name in FACTORS})
-        if not all(np.isfinite(kept._halves(name)).all() for name in FACTORS):
-            raise InvalidInput("keyframes", "hold values that are not finite")
+        if not all((np.abs(kept._halves(name)) <= 1).all() for name in FACTORS):
+            raise InvalidInput("keyframes", "hold values beyond their scale")
         return kept
 
     def _halves(self, factor: str) -> Array:
@@ -69,9 +76,9 @@ class Keyframes:
         return np.ascontiguousarray(np.moveaxis(self.planes[factor], 0, -1)).view("<f2")[..., 0]
 
     def decoded(self, factor: str, k: int) -> Array:
-        """The factor of one frame, float32."""
+        """The factor of one frame, in single precision where that has room."""
         planes = np.ascontiguousarray(np.moveaxis(self.planes[factor][..., k], 0, -1))
-        return np.ldexp(planes.view("<f2")[..., 0].astype(np.float32), int(self.exponents[FACTORS.index(factor), k]))
+        return single(np.ldexp(planes.view("<f2")[..., 0].astype(float), int(self.exponents[FACTORS.index(factor), k])))
 
     def write(self, folder: RunFolder, shape: tuple[int, int]) -> None:
         """As the files that a worker would have left."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from semf_core.mathematics.precision import single
 from semf_core.solvers import Run
 
 Array = np.ndarray
@@ -21,7 +22,7 @@ def packed(names: Sequence[str], run: Run) -> str:
     arrays: dict[str, Array] = {}
     if "factors" in names:
         U, V, _, _ = run.factors()
-        arrays |= {"U": U.astype(np.float32), "V": V.astype(np.float32)}
+        arrays |= {"U": single(U), "V": single(V)}
     if "history" in names:
         arrays |= thinned(run)
     if not arrays:

@@ -19,7 +19,8 @@ from semf_core.model import preset
 from semf_core.runs.bounds import rank_bound
 from semf_core.runs.caches import cached_bytes
 from semf_core.runs.folder import RunFolder
-from semf_core.solvers import Limits
+from semf_core.snapshots.label import Label
+from semf_core.solvers import DEFAULT, Limits
 from semf_core.solvers.base import SOLVERS, Case
 from tests.app.runs import ENDLESS, step, wait_for
 from tests.helpers import noted
@@ -182,14 +183,30 @@ def test_an_address_that_cannot_be_read_is_refused(query):
         feed.Ask.from_query(query)
 
 
-@pytest.mark.parametrize("size", [1e150, 1e300])
-def test_data_beyond_what_a_picture_holds_are_answered_all_the_same(service, size):
+def of_size(service, size, saved=True):
+    """The answers for a run on data of this size, and for its snapshot."""
     M = size * np.random.default_rng(0).random((8, 30))
-    handle = service.start(dataclasses.replace(ENDLESS, rank=3, limits=Limits(max_iter=20)), dataset=Dataset(M))
+    spec = dataclasses.replace(ENDLESS, rank=3, solver=DEFAULT(), limits=Limits(max_iter=20, tol=0, target=0))
+    handle = service.start(spec, dataset=Dataset(M, image_shape=(2, 4)))
     wait_for(service, handle.id, "finished")
     service.lower_bound(handle.id, wait=60)
-    reply = feed.answer(service, handle.id, feed.Ask())
-    assert json.loads(json.dumps(server.finite(reply), allow_nan=False))["since"] > 0
+    shown = [handle.id, service.save(handle.id, Label("Saved")).id] if saved else [handle.id]
+    replies = [feed.answer(service, one, feed.Ask(at=at)) for one in shown for at in (7, None)]
+    assert json.loads(json.dumps(server.finite(replies), allow_nan=False))[0]["since"] > 0
+    return replies
+
+
+def test_data_beyond_single_precision_look_like_any_other(service):
+    """Powers of two change no bit of the algorithm."""
+    usual = of_size(service, 1.0)
+    for power in (-200, 500):
+        for reply, other in zip(of_size(service, 2.0**power), usual, strict=True):
+            for name in ("basis", "coefficients", "samples"):
+                assert reply["picture"][name]["url"] == other["picture"][name]["url"]
+            curves = np.frombuffer(base64.b64decode(reply["curves"]), "<f8" if reply["double"] else "<f4")
+            known = np.frombuffer(base64.b64decode(other["curves"]), "<f4").reshape(-1, other["count"])
+            assert np.isfinite(curves).all() and ((curves.reshape(known.shape) != 0) == (known != 0)).all()
+    of_size(service, 1e300, saved=False)  # squares overflow, and nobody can check it
 
 
 def test_a_swimmer_refresh_is_small(service):

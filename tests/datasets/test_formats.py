@@ -245,6 +245,7 @@ class TestMatrixMarket:
         rejected("no matrix here", "a.mtx", head + b"99999999999 5 1\n1 1 2\n")
         rejected("damaged", "a.mtx", head + b"5 5 2\n1 1 2\n9 9 1\n")
         rejected("readable", "a.mtx", b"%%MatrixMarket nonsense\n")
+        rejected("damaged", "a.mtx", head + b"2 2 1\n1 2 3\0 4\n")  # it crashed
         assert load_bytes("a.mtx", head + b"2 2 1\n1 2 3 4").data[0, 1] == 3, "more in a last line without an end: it crashed"
         rejected("gzip", "a.mtx.gz", MTX)
         rejected("unpacks", "a.csv.gz", gzip.compress(b"0\n" * (4 << 20)))

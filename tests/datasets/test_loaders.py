@@ -241,11 +241,18 @@ class TestOrientationAndScaling:
     def test_rows_as_samples(self):
         np.testing.assert_array_equal(load_bytes("a.csv", csv(M), Reading(orientation="rows")).data, M.T)
 
+    def test_a_quote_in_a_cell_of_any_length(self):
+        for content, said in ((b"1" * 200_000 + b'"', "no numbers"), (b'x"\r,1\r"', "equally long")):
+            with pytest.raises(InvalidInput, match=said):
+                load_bytes("a.csv", content)
+
     @pytest.mark.parametrize("make", [np.asarray, sparse.csc_matrix], ids=["dense", "sparse"])
-    def test_scalings(self, make):
+    @pytest.mark.parametrize("orientation", ["columns", "rows"])
+    def test_scalings(self, make, orientation):
         A = np.array([[3.0, 0, -6], [4, 0, 8]])
-        content = mat(data=make(A))
-        unit, largest = (load_bytes("a.mat", content, Reading(scaling=s)).data for s in ("unit", "max"))
+        content = mat(data=make(A if orientation == "columns" else A.T))
+        how = [Reading(scaling=scaling, orientation=orientation) for scaling in ("unit", "max")]
+        unit, largest = (load_bytes("a.mat", content, reading).data for reading in how)
         dense = [S.toarray() if sparse.issparse(S) else S for S in (unit, largest)]
         np.testing.assert_allclose(dense[0], [[0.6, 0, -0.6], [0.8, 0, 0.8]])
         np.testing.assert_allclose(dense[1], A / 8)

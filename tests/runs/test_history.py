@@ -41,6 +41,7 @@ def made_up(count, seed=0):
     rng = np.random.default_rng(seed)
     table = rng.random((count, len(COLUMNS)))
     table[:, CASE] = rng.choice([0, 0, 0, 1, 3, 5], count)
+    table[:, COLUMNS.index("start")] = 0
     return table
 
 

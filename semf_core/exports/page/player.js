@@ -22,7 +22,7 @@ class Player {
     this.timer = 0;
     if (data.curves) {
       const x = unpack(data.x, Uint32Array);
-      const curves = LINES.map((line) => (line.word in data.curves ? unpack(data.curves[line.word], Float32Array) : []));
+      const curves = LINES.map((line) => (line.word in data.curves ? unpack(data.curves[line.word], data.double ? Float64Array : Float32Array) : []));
       const cases = x.map(() => 0);
       for (const [index, decided] of data.cases) cases[index] = decided;
       this.history = { ...data, x, curves, cases };

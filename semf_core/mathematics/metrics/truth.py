@@ -174,7 +174,9 @@ def without_vanished(U: Array, V: Array) -> Array:
     array([[1., 0.],
            [0., 0.]])
     """
-    weights = np.linalg.norm(U, axis=0) * np.linalg.norm(V, axis=1)
+    with np.errstate(invalid="ignore"):  # a run that diverged
+        across, along = (F / (np.abs(F).max(initial=0.0) or 1.0) for F in (U, V))  # squares neither overflow nor vanish
+    weights = np.linalg.norm(across, axis=0) * np.linalg.norm(along, axis=1)
     vanished = weights <= VANISHED * weights.max(initial=0.0)
     return np.where(vanished, 0, U) if vanished.any() else U
 
