@@ -35,6 +35,7 @@ from pages.ui.downloads import DownloadDesk
 from pages.ui.live import DESCRIPTION, address, modules
 from pages.ui.login import Admission, check_settings
 from pages.ui.messages import told
+from pages.ui.page_order import keep_pages_in_order
 from pages.ui.password import Password
 from pages.ui.places import ASSETS
 from pages.ui.preload import Hints, ResponseCache
@@ -243,6 +244,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 def _warm_up() -> None:
     check_settings()
+    keep_pages_in_order()
     _warn_of_strangers()
     ask_who(visitor)
     _plotly_packed(basic=True)

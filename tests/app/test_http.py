@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import subprocess
@@ -12,7 +13,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
+from benchmarks.visiting import Visitor, arrive
 from semf_core.exports import curves
 from semf_core.service import Service
 from semf_core.snapshots.label import Label
@@ -116,3 +119,50 @@ def test_it_listens_on_this_computer_unless_asked_otherwise(server):
 def test_what_the_charts_show_is_a_module_of_the_live_view(server):
     status, headers, body = get(server, "/studio/assets/x/live/description.js")
     assert status == 200 and headers["content-type"].startswith("text/javascript") and body.decode() == curves.script()
+
+
+class Watching(Visitor):
+    """A visitor who notes which pages the server says it draws, and the fragments and addresses that he has heard of."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self.drawn, self.fragments, self.pages = [], [], {}
+
+    def _take(self, message):
+        super()._take(message)
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self.drawn.append(message.new_session.page_script_hash)
+        elif kind == "navigation":
+            self.pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
+        elif kind == "delta" and message.delta.fragment_id:
+            self.fragments.append(message.delta.fragment_id)
+
+    async def ask_at_once(self, *wanted):
+        """Ask for pages and fragments, none of which waits for the one before; all that is drawn for them."""
+        self.drawn.clear()
+        for page, fragment in wanted:
+            message = BackMsg()
+            message.rerun_script.page_script_hash, message.rerun_script.fragment_id = self.pages[page], fragment
+            await self._send(message)
+        await self._settle()
+        message = BackMsg()
+        message.rerun_script.page_script_hash = self.pages["learn"]  # nothing is drawn after it that was asked for before
+        await self._send(message)
+        await self._settle()
+        return self.drawn
+
+
+def test_a_fragment_of_a_page_that_was_left_is_not_drawn_after_the_new_page_or_in_its_place(server):
+    """The browser takes everything from a page as soon as another one is announced."""
+
+    async def main():
+        async with arrive(server.url) as first:
+            visitor = Watching(first.http)
+            await visitor.open("studies", f"study={make_study(server.home).id}")
+            drawn = await visitor.ask_at_once(("data", ""), ("studies", visitor.fragments[0]))
+            await visitor.leave()
+            return drawn, visitor.pages
+
+    drawn, pages = asyncio.run(main())
+    assert drawn == [pages["data"], pages["learn"]]
