@@ -77,7 +77,6 @@ class RemoteMatrix(DataMatrix):
         return made
 
 
-@dataclass(frozen=True, eq=False)
 class InBlocks(Splitting):
     """The steps on rows are taken by the workers; a descent on U and V is not among them."""
 
@@ -111,12 +110,10 @@ class InBlocks(Splitting):
         return RowSums.total(team.ask("settle", scaled))
 
 
-@dataclass(frozen=True, eq=False)
 class BlockADMM(InBlocks, ADMM):
     """SeMF as printed, in blocks of rows."""
 
 
-@dataclass(frozen=True, eq=False)
 class BlockRelativeADMM(InBlocks, RelativeADMM):
     """SeMF with penalties relative to the factors, in blocks of rows."""
 
