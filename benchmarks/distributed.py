@@ -184,7 +184,7 @@ def traffic_of(m: int, sets: list[StructureSet], iterations: int, client: distri
 
     def watch(run: Run) -> None:
         matrix: Any = run.problem.matrix
-        seen.append(sum(wire_bytes(matrix.team.client)))
+        seen.append(sum(wire_bytes(matrix.cluster.client)))
 
     found = factorize_blocks(blocks, RANK, sets, client=client, tol=0, max_iter=iterations, callback=watch)
     wire = statistics.mean(after - before for before, after in pairwise(seen))

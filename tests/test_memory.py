@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pytest
@@ -26,7 +26,6 @@ TALL, WIDE, SQUARE = (2500, 12, 10), (12, 800, 10), (300, 250, 3)
 TRACED = [cls for cls in SOLVERS if not issubclass(cls, Alternating)]  # what compiled code takes is not traced
 
 
-@dataclass(frozen=True, eq=False)
 class Given(DatasetSource):
     """Data at hand."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,6 @@ from semf_core.common.notation import number, spell
 from semf_core.common.parameters import REQUIRED, InvalidInput, Param, Parametrized, param, params_of
 
 
-@dataclass(frozen=True, eq=False)
 class Sample(Parametrized):
     name: ClassVar[str] = "sample"
 

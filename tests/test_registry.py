@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
@@ -12,7 +11,6 @@ from semf_core.common.parameters import InvalidInput, Parametrized, param
 from semf_core.common.registry import Registry
 
 
-@dataclass(frozen=True, eq=False)
 class Circle(Parametrized):
     name: ClassVar[str] = "circle"
 
@@ -20,7 +18,6 @@ class Circle(Parametrized):
     groups: Sequence[Sequence[int]] | None = param("groups", None, optional=True)
 
 
-@dataclass(frozen=True, eq=False)
 class Drawing(Parametrized):
     name: ClassVar[str] = "drawing"
     storable: ClassVar[bool] = False

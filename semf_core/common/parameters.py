@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
@@ -116,13 +116,17 @@ def _params_of(cls: Any) -> tuple[Param, ...]:
     return tuple(dataclasses.replace(f.metadata["param"], name=f.name) for f in fields)
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
 @dataclass(frozen=True, eq=False)
 class Parametrized:
-    """A frozen value whose fields are checked, comparable by content, and have a JSON form."""
+    """A frozen value whose fields are checked, comparable by content, and have a JSON form; subclasses are dataclasses too."""
 
     name: ClassVar[str] = ""
     storable: ClassVar[bool] = True
     """Has a JSON form; what has none (a Python function) is made in Python only."""
+
+    def __init_subclass__(cls, kw_only: bool = False) -> None:
+        dataclass(frozen=True, eq=False, kw_only=kw_only)(cls)
 
     def __post_init__(self) -> None:
         for p in params_of(type(self)):

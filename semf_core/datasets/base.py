@@ -113,7 +113,6 @@ class Dataset:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
 class DatasetSource(Parametrized):
     """A recipe for a dataset; its parameters (seed included) determine every entry.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from semf_core.common.parameters import param, params_of
@@ -12,7 +11,6 @@ from semf_core.datasets.reading import Reading
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class FileSource(DatasetSource, Reading):
     """Read on every load; whoever needs to know that the file is still the same compares fingerprints."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,7 +20,6 @@ LUMA = np.array([0.299, 0.587, 0.114])
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Digits(DatasetSource):
     """1797 handwritten digits of 8×8 pixels (UCI; shipped with scikit-learn), scaled to [0, 1]."""
 
@@ -49,7 +47,6 @@ def _digits_table() -> Array:
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Faces(DatasetSource):
     """100 faces of 25×25 grey pixels in [0, 1] from Labeled Faces in the Wild, shipped with scikit-image."""
 
@@ -70,7 +67,6 @@ class Faces(DatasetSource):
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Olivetti(DatasetSource):
     """The 400 ORL faces of 40 people at 64×64 grey pixels in [0, 1], as scikit-learn fetches and keeps them."""
 
@@ -94,7 +90,6 @@ class Olivetti(DatasetSource):
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Patches(DatasetSource):
     """Square patches at different random places of one grey picture in [0, 1], one column each."""
 

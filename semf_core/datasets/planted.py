@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +30,6 @@ def noise_at(clean: Array, snr_db: float, rng: np.random.Generator) -> Array:
     return noise * (np.linalg.norm(clean) / np.linalg.norm(noise) * 10 ** (-snr_db / 20))
 
 
-@dataclass(frozen=True, eq=False)
 class _Codes(DatasetSource):
     """M = XY with unit columns in X and k nonzeros in every column of Y."""
 
@@ -49,7 +47,6 @@ def code_arrays(rows: int, atoms: int, samples: int) -> dict[str, tuple[int, int
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class SparseCodes(_Codes):
     """§4.1 of SeMF: X randn with unit columns, Y with k randn nonzeros at random places, M = XY exactly."""
 
@@ -81,7 +78,6 @@ class SparseCodes(_Codes):
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class NoisyDictionary(_Codes):
     """§4.2 of SeMF, after K-SVD: uniform dictionary with unit columns, k uniform coefficients, white noise.
 
@@ -123,7 +119,6 @@ class NoisyDictionary(_Codes):
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Genes(DatasetSource):
     """§3.3 of SeMF, the fictitious DNA: one mutation of every gene in each sample, (18)-(20).
 
@@ -171,7 +166,6 @@ class Genes(DatasetSource):
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Paatero(DatasetSource):
     """Figure 1 of the reverse-convex paper, after Paatero: V = WH, Gaussian columns in W, exponential rows in H.
 
@@ -210,7 +204,6 @@ class Paatero(DatasetSource):
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class HiddenFactors(DatasetSource):
     """§6.3 of the reverse-convex paper: v₁ ~ N(0, 290), v₂ ~ N(0, 300), v₃ = −0.3 v₁ + 0.925 v₂ + N(0, 1).
 
@@ -239,7 +232,6 @@ class HiddenFactors(DatasetSource):
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Rectangle(DatasetSource):
     """The toy of CSMF's Figure 1: a rectangle that appears whole and without single pieces.
 

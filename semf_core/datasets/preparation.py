@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,6 @@ from semf_core.mathematics.blocks import row_blocks
 SIDES = ("rows", "columns")
 
 
-@dataclass(frozen=True, eq=False)
 class Step(Parametrized):
     """One step; `apply` gives new data and leaves its input alone."""
 
@@ -84,7 +83,6 @@ def _changed(dataset: Dataset, change: Callable[[Array], Array]) -> Dataset:
 
 
 @STEPS.register
-@dataclass(frozen=True, eq=False)
 class Crop(Step):
     """Places of the axis from `first` to `last` where there is one, otherwise numbers counted from 1; both ends are kept."""
 
@@ -126,7 +124,6 @@ def _taken(dataset: Dataset, side: str, chosen: Any) -> Dataset:
 
 
 @STEPS.register
-@dataclass(frozen=True, eq=False)
 class CropPicture(Step):
     """Pixels of a window, in every sample or, where the samples are the pixels of one picture, in that."""
 
@@ -166,7 +163,6 @@ def _with_picture(dataset: Dataset, side: str, shape: tuple[int, int]) -> Datase
 
 
 @STEPS.register
-@dataclass(frozen=True, eq=False)
 class Bin(Step):
     """Means of neighbours: `size` of them in a row, or squares of `size` × `size` pixels. Missing entries do not count."""
 
@@ -223,7 +219,6 @@ def _joined_names(axis: Axis, target: Array) -> tuple[str, ...] | None:
 
 
 @STEPS.register
-@dataclass(frozen=True, eq=False)
 class Normalise(Step):
     """Every sample divided by its norm; a sample of zeros stays as it is."""
 
@@ -253,7 +248,6 @@ def _column_sizes(data: Any, norm: str) -> Array:
 
 
 @STEPS.register
-@dataclass(frozen=True, eq=False)
 class Log1p(Step):
     """log(1 + M): counts that span many orders of magnitude come closer together; zeros stay zeros."""
 
@@ -272,7 +266,6 @@ def _log1p(values: Array) -> Array:
 
 
 @STEPS.register
-@dataclass(frozen=True, eq=False)
 class TfIdf(Step):
     """Counts of terms (rows) in documents (samples) times log((1+n)/(1+d)) + 1 for a term in d of n documents."""
 
@@ -304,7 +297,6 @@ class TfIdf(Step):
 
 
 @STEPS.register
-@dataclass(frozen=True, eq=False)
 class SubtractMinimum(Step):
     """The smallest entry becomes zero: of the whole matrix, of each sample (a baseline), or of each row."""
 

@@ -59,8 +59,7 @@ class Limits:
             raise InvalidInput(name, f"holds more than {self.max_members:,} members", "split it into smaller ones")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Reading(Parametrized):
+class Reading(Parametrized, kw_only=True):
     """How a file becomes a dataset."""
 
     name = "reading"

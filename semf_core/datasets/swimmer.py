@@ -62,7 +62,6 @@ def _limb_pixels(figure: Figure, limb: int, position: int) -> tuple[Array, Array
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Swimmer(DatasetSource):
     """M = parts · activations in {0, 1}, 1024×256, rank 13; every sample is 5 of 17 disjoint parts.
 
@@ -113,7 +112,6 @@ class Swimmer(DatasetSource):
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class SlimSwimmer(Swimmer):
     """The figures of the CSMF paper (§4.2.1): a torso of 12 pixels, limbs of 6, otherwise as above.
 

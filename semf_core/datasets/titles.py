@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import sparse
 
@@ -80,7 +78,6 @@ def words(title: str) -> list[str]:
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Titles(DatasetSource):
     """Counts of terms (rows) in 48 short titles (columns) on four subjects; labels name the subject.
 

@@ -118,17 +118,17 @@ def factorize_blocks(
     place = Path(folder).resolve() if folder is not None else None
     if place is not None:
         place.mkdir(parents=True, exist_ok=True)
-    with _direct(client, place) as direct, closing(Cluster(direct, blocks, rank, dtype, place)) as team:
-        matrix = RemoteMatrix(team, plan, shape, dtype, rank)
+    with _direct(client, place) as direct, closing(Cluster(direct, blocks, rank, dtype, place)) as cluster:
+        matrix = RemoteMatrix(cluster, plan, shape, dtype, rank)
         problem = make_problem(matrix, rank, x_set, y_set, start=data.get("start_factors"), solver=algorithm)
         sentence = scale_warning(x_set, y_set)
         if sentence:
             warnings.warn(sentence, ScaleAmbiguityWarning, stacklevel=2)
         run = Run(problem, algorithm, limits, SEED.check(seed))
-        before = replace(team.traffic)
+        before = replace(cluster.traffic)
         run.finish(callback)
-        traffic = team.traffic.since(before)
-        return _result(run, traffic, _Keeper(client, team, place))
+        traffic = cluster.traffic.since(before)
+        return _result(run, traffic, _Keeper(client, cluster, place))
 
 
 def _check_options(data: dict[str, Any], options: dict[str, Any]) -> None:
@@ -164,7 +164,7 @@ class _Keeper:
     """Where U and X are put so that they outlive the parts."""
 
     client: Any
-    team: Cluster
+    cluster: Cluster
     folder: Path | None
 
     def factors(self, slot: int, columns: int, dtype: np.dtype) -> dict[str, Any]:
@@ -174,12 +174,12 @@ class _Keeper:
 
     def _in_folder(self, name: str, slot: int, columns: int, dtype: np.dtype) -> Any:
         """A stack of .npy files, which the workers write."""
-        rows = [b.shape[0] for member in self.team.members for b in member.share.blocks]
+        rows = [b.shape[0] for member in self.cluster.members for b in member.share.blocks]
         stack = (self.folder or Path()) / name
         stack.mkdir(exist_ok=True)
         names = (str(stack / f"{i}.npy") for i in count())
-        paths = [[next(names) for _ in member.share.blocks] for member in self.team.members]
-        self.team.ask_each("write", [(slot, name == "X", part) for part in paths])
+        paths = [[next(names) for _ in member.share.blocks] for member in self.cluster.members]
+        self.cluster.ask_each("write", [(slot, name == "X", part) for part in paths])
         with (stack / "info").open("wb") as file:
             pickle.dump({"chunks": (tuple(rows), (columns,)), "dtype": dtype, "axis": 0}, file)
         return dask_module("dask.array").from_npy_stack(str(stack))
@@ -187,7 +187,7 @@ class _Keeper:
     def _on_cluster(self, name: str, slot: int, columns: int, dtype: np.dtype) -> Any:
         """Data of the workers that the parts are on."""
         arrays, futures, blocks = dask_module("dask.array"), [], []
-        for member in self.team.members:
+        for member in self.cluster.members:
             here = {"workers": [member.address], "pure": False}
             whole = self.client.submit(taken, member.name, slot, name == "X", **here)
             for number, block in enumerate(member.share.blocks):
@@ -205,7 +205,7 @@ def _result(run: Run, traffic: Traffic, keeper: _Keeper) -> BlockResult:
     return BlockResult(
         V=Z[p:].copy(),
         Y=Z[:p].copy(),
-        certificate=_certificate(run, keeper.team, slot, Z),
+        certificate=_certificate(run, keeper.cluster, slot, Z),
         traffic=traffic,
         ending=ending(finish_of(run, np.ones((1, p)), Z[p:])),
         **keeper.factors(slot, p, run.problem.matrix.dtype),
@@ -213,13 +213,13 @@ def _result(run: Run, traffic: Traffic, keeper: _Keeper) -> BlockResult:
     )
 
 
-def _certificate(run: Run, team: Cluster, slot: int, Z: np.ndarray) -> Certificate:
+def _certificate(run: Run, cluster: Cluster, slot: int, Z: np.ndarray) -> Certificate:
     """As `certify`, where U is measured by the workers."""
     problem, p = run.problem, run.problem.rank
-    counts, squares, gaps = zip(*team.ask("facts", slot), strict=True)
+    counts, squares, gaps = zip(*cluster.ask("facts", slot), strict=True)
     norm = float(np.sqrt(sum(squares)))
     of_u = [
-        violation("U", member, distance_from(team, plan_for(member, (problem.shape[0], p)), slot), norm)
+        violation("U", member, distance_from(cluster, plan_for(member, (problem.shape[0], p)), slot), norm)
         for member in members_of(problem.x_set)
     ]
     V = Z[p:]

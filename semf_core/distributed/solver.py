@@ -46,16 +46,16 @@ class RemoteRows:
 class RemoteMatrix(DataMatrix):
     """M in blocks of rows on the workers: its norm and residuals are sums over them."""
 
-    def __init__(self, team: Cluster, plan: Plan, shape: tuple[int, int], dtype: np.dtype, rank: int) -> None:
-        self.team, self.plan, self.shape, self.dtype, self._rank = team, plan, shape, dtype, rank
-        team.use(plan)
+    def __init__(self, cluster: Cluster, plan: Plan, shape: tuple[int, int], dtype: np.dtype, rank: int) -> None:
+        self.cluster, self.plan, self.shape, self.dtype, self._rank = cluster, plan, shape, dtype, rank
+        cluster.use(plan)
         self._free: list[int] = []
         self._made = 0
 
     @cached_property
     def _squares(self) -> tuple[float, float]:
         """‖M‖² and ‖min(M, 0)‖²."""
-        total, negative = (sum(part) for part in zip(*self.team.ask("scan"), strict=True))
+        total, negative = (sum(part) for part in zip(*self.cluster.ask("scan"), strict=True))
         return float(total), float(negative)
 
     def _norm_squared(self) -> float:
@@ -65,7 +65,7 @@ class RemoteMatrix(DataMatrix):
         return self._squares[1]
 
     def residual(self, Xt: Any, Y: Array) -> float:
-        return float(np.sqrt(sum(self.team.ask("residual", Xt.slot, Xt.upper, Y.copy()))))
+        return float(np.sqrt(sum(self.cluster.ask("residual", Xt.slot, Xt.upper, Y.copy()))))
 
     def rows(self) -> RemoteRows:
         """Room for X above U; its number serves again once nobody holds it."""
@@ -77,7 +77,6 @@ class RemoteMatrix(DataMatrix):
         return made
 
 
-@dataclass(frozen=True, eq=False)
 class InBlocks(Splitting):
     """The steps on rows are taken by the workers; a descent on U and V is not among them."""
 
@@ -97,26 +96,24 @@ class InBlocks(Splitting):
         return _matrix(problem).rows()
 
     def _clear_rows(self, problem: Problem, state: State) -> None:
-        _matrix(problem).team.ask("clear", slot_of(state.W))
+        _matrix(problem).cluster.ask("clear", slot_of(state.W))
 
     def _update_rows(self, problem: Problem, state: State, W: Any, sent: Sent) -> RowSums:
-        team, plan = _matrix(problem).team, _matrix(problem).plan
+        cluster, plan = _matrix(problem).cluster, _matrix(problem).plan
         if int(state.numbers["since_start"]) % self.checkpoint_every == 0:
-            team.checkpoint()
+            cluster.checkpoint()
         # The buffer of Y is used again, and a lost worker may have to be told this once more.
         order = (slot_of(state.W), slot_of(W), sent._replace(Y=sent.Y.copy()))
         if not isinstance(plan, ByColumns):
-            return RowSums.total(team.ask("advance", *order))
-        scaled = project_columns(team, plan, lambda: team.ask("begin", *order))
-        return RowSums.total(team.ask("settle", scaled))
+            return RowSums.total(cluster.ask("advance", *order))
+        scaled = project_columns(cluster, plan, lambda: cluster.ask("begin", *order))
+        return RowSums.total(cluster.ask("settle", scaled))
 
 
-@dataclass(frozen=True, eq=False)
 class BlockADMM(InBlocks, ADMM):
     """SeMF as printed, in blocks of rows."""
 
 
-@dataclass(frozen=True, eq=False)
 class BlockRelativeADMM(InBlocks, RelativeADMM):
     """SeMF with penalties relative to the factors, in blocks of rows."""
 
@@ -124,7 +121,7 @@ class BlockRelativeADMM(InBlocks, RelativeADMM):
 BLOCK_SOLVERS: dict[str, type[InBlocks]] = {cls.name: cls for cls in (BlockRelativeADMM, BlockADMM)}
 
 
-def project_columns(team: Cluster, plan: ByColumns, begin: Callable[[], list[Any]]) -> Scaled | None:
+def project_columns(cluster: Cluster, plan: ByColumns, begin: Callable[[], list[Any]]) -> Scaled | None:
     """Let the parts agree on the thresholds of the columns; returns how they are brought to their length.
 
     `begin` has the parts get ready, and returns their answers.
@@ -132,18 +129,18 @@ def project_columns(team: Cluster, plan: ByColumns, begin: Callable[[], list[Any
     extremes = begin()
     cuts: list[Any] = [None] * len(extremes)
     if plan.counted.size:
-        cuts = find_cuts(plan.count[plan.counted], extremes, lambda *bins: team.ask("count", *bins))
-    measured = team.ask_each("cut", [(cut,) for cut in cuts])
+        cuts = find_cuts(plan.count[plan.counted], extremes, lambda *bins: cluster.ask("count", *bins))
+    measured = cluster.ask_each("cut", [(cut,) for cut in cuts])
     return scale_for(plan, measured) if plan.sized else None
 
 
-def distance_from(team: Cluster, plan: Plan, slot: int) -> float:
+def distance_from(cluster: Cluster, plan: Plan, slot: int) -> float:
     """‖U − P(U)‖ for the projection that the plan describes."""
-    team.use(plan)
-    scaled = project_columns(team, plan, lambda: team.ask("show", slot)) if isinstance(plan, ByColumns) else None
+    cluster.use(plan)
+    scaled = project_columns(cluster, plan, lambda: cluster.ask("show", slot)) if isinstance(plan, ByColumns) else None
     if not isinstance(plan, ByColumns):
-        team.ask("show", slot)
-    return float(np.sqrt(sum(team.ask("distance", slot, scaled))))
+        cluster.ask("show", slot)
+    return float(np.sqrt(sum(cluster.ask("distance", slot, scaled))))
 
 
 def _matrix(problem: Problem) -> RemoteMatrix:

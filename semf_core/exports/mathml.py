@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
@@ -22,11 +23,14 @@ NARROW = 20
 
 def mathml(latex: str, display: bool = False) -> Markup:
     """A formula; only the elements of mathematics pass."""
-    root = ElementTree.fromstring(convert(latex, display="block" if display else "inline"))
+    converted = convert(latex, display="block" if display else "inline")
+    root = ElementTree.fromstring(re.sub(r"&(?![#\w]+;)", "&amp;", converted))
     for node in root.iter():
         node.tag = node.tag.removeprefix(f"{{{NAMESPACE}}}")
         if node.tag not in ELEMENTS:
             raise ValueError(f"{node.tag} is no element of a formula: {latex}")
+        if node.tag == "mtext" and node.text:
+            node.text = re.sub(r"\\([_#$%&{}])", r"\1", node.text)  # the converter keeps the backslash
         if node.tag == "mi" and node.text and not node.text.isalnum():
             node.tag = "mo"  # relations such as ⟂ and the colon get their space
         if display and node.tag == "msub" and node[0].text == "min":

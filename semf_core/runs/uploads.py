@@ -6,7 +6,7 @@ import mmap
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ SPARSE = ("data", "indices", "indptr", "shape")
 
 
 @DATASETS.register
-@dataclass(frozen=True, eq=False)
 class Upload(DatasetSource, Reading):
     """What was uploaded; whoever knows the id may read it.
 

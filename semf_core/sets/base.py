@@ -17,7 +17,6 @@ Array = np.ndarray
 Shape = tuple[int, int]
 
 
-@dataclass(frozen=True, eq=False)
 class StructureSet(Parametrized):
     r"""A set of matrices with a projection. Subclasses define `project` and `condition`, and say whether they are `convex`.
 
@@ -190,8 +189,7 @@ class Scope:
         return np.setdiff1d(np.arange(count), named) if self.inverted else named
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class VectorSet(StructureSet):
+class VectorSet(StructureSet, kw_only=True):
     """A set that constrains each column, each row, or the whole matrix as one vector: its scope.
 
     Subclasses define `project_vectors`, which gets the bound vectors as columns, and `vector_condition`.

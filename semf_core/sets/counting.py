@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,7 +23,6 @@ from semf_core.sets.kernels import (
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Sparse(VectorSet):
     """‖x‖₀ ≤ k for each bound vector (SeMF eq. 15).
 
@@ -72,7 +70,6 @@ class Sparse(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class GroupSparse(VectorSet):
     """‖x_{G_t}‖₀ ≤ k_t for each group G_t of a partition (SeMF eqs. 18-20).
 
@@ -154,7 +151,6 @@ class GroupSparse(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class EqualNonzeros(VectorSet):
     """k entries share one value a ≥ 0, the others vanish (SeMF Prop. 2, eq. 33).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,7 +15,6 @@ from semf_core.sets.kernels import orthogonal_pair, polar, remove_component, top
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class OrthogonalTo(StructureSet):
     """X_j ⊥ X_c for all j ≠ c, or for some of them (SeMF eq. 16); of columns or of rows.
 
@@ -87,7 +86,6 @@ class OrthogonalTo(StructureSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Orthonormal(StructureSet):
     """XᵀX = I, by orthogonal Procrustes.
 
@@ -129,7 +127,6 @@ class Orthonormal(StructureSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class DisjointSupports(StructureSet):
     """No two columns are nonzero in the same row: Σ_{i≠j} |x_i|ᵀ|x_j| = 0.
 

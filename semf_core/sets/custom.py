@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from semf_core.sets.kernels import clip_nonnegative
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Custom(StructureSet):
     """Whatever `function` projects onto: it takes a matrix and returns a near member of the same shape.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from semf_core.sets.kernels import clip_nonnegative
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Nonnegative(VectorSet):
     """X_ij ≥ 0 (SeMF §3.2).
 
@@ -55,7 +53,6 @@ class Nonnegative(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Box(VectorSet):
     """low ≤ X_ij ≤ high.
 
@@ -108,7 +105,6 @@ class Box(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Support(StructureSet):
     """X_ij = 0 wherever the mask is 0.
 
@@ -151,7 +147,6 @@ class Support(StructureSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class FixedColumns(StructureSet):
     """Chosen columns hold known values.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,7 +23,6 @@ ROUNDS = Param(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
 class Intersection(StructureSet):
     """All of `sets` at once; no sets leave the factor free. `A & B` makes one.
 

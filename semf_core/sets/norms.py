@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from semf_core.common.parameters import param
@@ -11,7 +10,6 @@ from semf_core.sets.kernels import l1_ball, on_sphere, one_hot_at_largest, shrin
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class UnitNorm(VectorSet):
     """‖x‖₂ = 1 (SeMF eq. 17); a zero vector goes to the first unit vector.
 
@@ -39,7 +37,6 @@ class UnitNorm(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class NormBall(VectorSet):
     """‖x‖₂ ≤ r.
 
@@ -74,7 +71,6 @@ class NormBall(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class L1Ball(VectorSet):
     """‖x‖₁ ≤ r.
 
@@ -109,7 +105,6 @@ class L1Ball(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Simplex(VectorSet):
     """x ≥ 0, 1ᵀx = total.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from semf_core.common.parameters import param
@@ -11,7 +10,6 @@ from semf_core.sets.curves import monotone, smooth, unimodal
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Monotone(VectorSet):
     """x₁ ≤ x₂ ≤ … ≤ x_d, or the reverse.
 
@@ -52,7 +50,6 @@ class Monotone(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Unimodal(VectorSet):
     """x₁ ≤ … ≤ x_m ≥ … ≥ x_d for some m.
 
@@ -82,7 +79,6 @@ class Unimodal(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Smooth(VectorSet):
     """Σ_i (x_{i+1} − x_i)² ≤ bound.
 

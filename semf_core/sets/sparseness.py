@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from semf_core.common.parameters import InvalidInput, param
@@ -13,7 +12,6 @@ from semf_core.sets.hoyer_groups import share_ratios
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class Sparseness(VectorSet):
     """low ≤ (√d − ‖x‖₁/‖x‖₂)/(√d − 1) ≤ high, or x = 0 (Potluru et al. 2013 eq. 1, per vector as in its eq. 2).
 
@@ -72,7 +70,6 @@ class Sparseness(VectorSet):
 
 
 @SETS.register
-@dataclass(frozen=True, eq=False)
 class GroupSparseness(StructureSet):
     """The mean sparseness over the columns of group g is s_g (Potluru et al. 2013, eq. 2, with free column norms).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from semf_core.common.parameters import InvalidInput, Parametrized, param
@@ -12,7 +11,6 @@ LONGEST_TITLE, LONGEST_TAG, LONGEST_NOTE = 200, 40, 5000
 MOST_TAGS = 20
 
 
-@dataclass(frozen=True, eq=False)
 class Label(Parametrized):
     """Plain text, shown as it is and never as HTML or Markdown."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from semf_core.solvers.starts import Start
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class ADMM(Splitting):
     """α = α₀‖M‖ and β = β₀‖M‖ at the start, as in the paper; so the result depends on the units of M."""
 

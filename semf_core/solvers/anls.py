@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from semf_core.solvers.base import SOLVERS, HalfStep, Problem, State
@@ -12,7 +11,6 @@ from semf_core.solvers.nnls import nnls
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class AlternatingNNLS(PlainNMF):
     """NMF by turns: X = argmin ‖M − XY‖ over X ≥ 0, then Y; both by block principal pivoting.
 

@@ -169,7 +169,6 @@ class Patience:
     target: float = 0.02
 
 
-@dataclass(frozen=True, eq=False)
 class Solver(Parametrized):
     """An algorithm and its options. `step` advances the state in place and returns it."""
 

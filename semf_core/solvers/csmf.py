@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ SHRUNK = 0.5
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class CSMF(Direct):
     """Exact minimisation over one entry after the other, on a part of the rows and columns at each step.
 
@@ -137,7 +135,6 @@ class CSMF(Direct):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class CSMFnc(CSMF):
     """CSMF (5): components without negative entries, added and subtracted."""
 
@@ -149,7 +146,6 @@ class CSMFnc(CSMF):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class CSMFncc(CSMF):
     """CSMF with both factors nonnegative (Theorem 5, with the sign of Lemma 1); without penalties this is NMF."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,6 @@ class Factors(NamedTuple):
     residual: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
 class Direct(Solver):
     """A solver without splitting. A subclass says how it begins and how it goes on; the rest is here.
 

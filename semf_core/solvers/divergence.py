@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +27,6 @@ def unit_sums(V: str) -> str:
     return rf"U_+ = U'D^{{-1}},\quad U' = U\odot {ratio},\quad D = \operatorname{{diag}}(\mathbf 1^\top U')"
 
 
-@dataclass(frozen=True, eq=False)
 class DivergenceNMF(Direct):
     """Multiplicative updates for D(M‖UV) = Σ (m log(m/(uv)) − m + uv); each column of U is scaled to the sum 1."""
 
@@ -51,7 +50,6 @@ class DivergenceNMF(Direct):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class DivergenceFitNMF(DivergenceNMF):
     """Lee and Seung's NMF of 1999: V ← V ∘ Uᵀ(M ⊘ UV), then U ← U ∘ (M ⊘ UV)Vᵀ ⊘ 1Vᵀ, U's sums passed to V.
 
@@ -89,7 +87,6 @@ class DivergenceFitNMF(DivergenceNMF):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class LNMF(DivergenceNMF):
     """Li, Hou, Zhang and Cheng's local NMF: V ← √(V ∘ Uᵀ(M ⊘ UV)), then Lee and Seung's U, then unit sums.
 
@@ -130,7 +127,6 @@ class LNMF(DivergenceNMF):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class NsNMF(DivergenceNMF):
     """Pascual-Montano et al.'s nonsmooth NMF: M ≈ USH with S = (1−θ)I + (θ/p)11ᵀ between the factors; V is SH.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +15,6 @@ from semf_core.solvers.polish import descend
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class ExtrapolatedNMF(PlainNMF):
     """Ang and Gillis' scheme around accelerated HALS (Gillis and Glineur), X first. With X̂, Ŷ the extrapolated factors:
 

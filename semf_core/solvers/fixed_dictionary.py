@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from semf_core.solvers.pursuits import NOISE, POWER, focuss, focuss_step, lasso,
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class SparseCoding(Direct):
     """Sparse coding in a given dictionary B: min ‖x − Bc‖² over sparse c, for every column x of M.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +22,6 @@ GAUSSIAN = 0.37456720749143877
 """E log cosh ν for a standard normal ν."""
 
 
-@dataclass(frozen=True, eq=False)
 class Rotation(Direct):
     """Whitened data Z (q×N), and a rotation R that is improved step by step; the factors follow from both."""
 
@@ -48,7 +46,6 @@ def first_rotation(size: int, rng: np.random.Generator) -> Array:
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class FastICA(Rotation):
     """The mean and p − 1 directions whose coefficients are as far from Gaussian as possible, each of variance 1.
 
@@ -137,7 +134,6 @@ class FastICA(Rotation):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class NonnegativeICA(Rotation):
     """Plumbley's nonnegative PCA: whitened but not centred data is turned until no coefficient is negative.
 

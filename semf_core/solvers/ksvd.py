@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,7 +66,6 @@ def first_atoms(problem: Problem, signals: Array, rng: np.random.Generator) -> A
     return normalise(atoms.T).T
 
 
-@dataclass(frozen=True, eq=False)
 class CodedDictionary(Direct):
     """min ‖M − UV‖² over dictionaries U with unit columns and k-sparse codes V.
 
@@ -142,7 +140,6 @@ def refreshed(Dt: Array, rare: Array, signals: Array, worst: Array, rng: np.rand
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class KSVD(CodedDictionary):
     """Atom after atom: the best rank-one fit of what the others leave of the signals that use it."""
 
@@ -227,7 +224,6 @@ def rank_one_sweep(Dt: Array, signals: Array, codes: Codes, power: int) -> tuple
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class OptimalDirections(CodedDictionary):
     """All atoms at once by least squares, U = MVᵀ(VVᵀ)⁺, then scaled to unit length (Engan, Aase and Husøy)."""
 

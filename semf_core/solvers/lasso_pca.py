@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +16,6 @@ from semf_core.solvers.spectral import components_exist, leading_svd, plain_arra
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class LassoPCA(Direct):
     """scikit-learn's SparsePCA a turn at a time: beside the mean, min ½‖M̄ − UV‖² + λΣ|U| over rows of V of length at most 1.
 

@@ -11,7 +11,6 @@ from semf_core.solvers.base import Patience, Problem, Solver
 
 
 @with_parameters
-@dataclass(frozen=True, eq=False)
 class Limits(Parametrized):
     """When a run stops, starts afresh or gets a kick, and what is done at its end.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from semf_core.solvers.spectral import Spectral, closed_form, leading_svd, plain
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class LocalFeatures(Spectral):
     """The mean, and the outputs of the kernel K = ΨΛ^(−1/2)Ψᵀ at p − 1 rows of M; Ψ, Λ the leading principal components.
 

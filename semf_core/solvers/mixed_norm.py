@@ -42,7 +42,6 @@ class Linear:
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class MixedNormNMF(Direct):
     """min ‖M − UV‖² over U, V ≥ 0, ‖u_j‖₂ = 1 and Σ_{j∈I_g} ‖u_j‖₁ = α_g (Potluru et al. 2013, eq. 2).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
@@ -23,7 +22,6 @@ SUFFICIENT, SHRINK, TRIALS = 0.01, 0.1, 20
 """Lin's line search: the decrease that is asked for, the factor between two steps, and how many it tries."""
 
 
-@dataclass(frozen=True, eq=False)
 class PlainNMF(Direct):
     """NMF, min ‖M − XY‖² over X ≥ 0, Y ≥ 0; subclasses differ in how they descend."""
 
@@ -43,7 +41,6 @@ class PlainNMF(Direct):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class MultiplicativeNMF(PlainNMF):
     """Lee and Seung's updates: each factor times the ratio of the gradient's negative and positive parts."""
 
@@ -83,7 +80,6 @@ def scikit_nmf() -> Callable[..., Any]:
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class CoordinateNMF(PlainNMF):
     """scikit-learn's coordinate descent (Cichocki and Phan's HALS), one sweep over X and over Y at a time."""
 
@@ -112,7 +108,6 @@ class CoordinateNMF(PlainNMF):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class ProjectedGradientNMF(PlainNMF):
     """Lin's alternating nonnegative least squares, each solved by projected gradients to a tolerance that tightens.
 
@@ -186,7 +181,6 @@ def _searched(B: Array, gradient: Array, gram: Array, length: float) -> tuple[Ar
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class FixedPenaltyNMF(Solver):
     """Algorithm 1 for nonnegative factors with penalties that stay as they are (Zhang 2010): SeMF without Algorithm 2."""
 

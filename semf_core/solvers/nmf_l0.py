@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ SETTLED = 2e-6
 """Where ‖M−UV‖ falls by less than this part of it, the support has given what it can."""
 
 
-@dataclass(frozen=True, eq=False)
 class CountedNMF(Direct):
     """min ‖M − UV‖² over U, V ≥ 0 with few nonzeros in one of them.
 
@@ -67,7 +65,6 @@ class CountedNMF(Direct):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class CountedPartsNMF(CountedNMF):
     """‖u_j‖₀ ≤ k, SeMF's rival in its §4.3 (Table 1).
 
@@ -119,7 +116,6 @@ class CountedPartsNMF(CountedNMF):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class CountedCodesNMF(CountedNMF):
     """‖v_j‖₀ ≤ L: V by sparse nonnegative least squares, then U and V on that support.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +22,6 @@ LEAST_STEP, ROOM = 1e-200, 1e-9
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class SparsenessNMF(Direct):
     """min ‖M − UV‖² over U, V ≥ 0 with the sparseness of each column of U (row of V) given (Heiler and Schnörr 2006, §1).
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ LONGER, SHORTER, TRIALS = 1.2, 0.5, 40
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class NNSC(Direct):
     """A gradient step on U, projected to nonnegative columns of length one; then V ← V ∘ UᵀM ⊘ (UᵀUV + λ)."""
 

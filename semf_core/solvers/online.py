@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +17,6 @@ from semf_core.solvers.pursuits import lasso, mean_length
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class OnlineDictionary(Direct):
     """One iteration is one pass over the signals in random order, a batch at a time.
 

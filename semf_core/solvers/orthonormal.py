@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +15,6 @@ from semf_core.solvers.ksvd import NONZEROS, nonzeros_for
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class OrthonormalDictionary(Direct):
     """min ‖M − UV‖² over UᵀU = I and k-sparse columns of V; each half is solved exactly, so the error never grows.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +23,6 @@ FOCUSS_STEPS, LEAST_WEIGHT = 10, 1e-3
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class KMeans(Direct):
     """Each column of M by the nearest of p prototypes: min ‖M − UV‖² with a single 1 in each column of V.
 
@@ -82,7 +80,6 @@ class KMeans(Direct):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class LikelihoodDictionary(Direct):
     """Olshausen and Field's: codes by the lasso (a Laplace prior), then a step U + η(M − UV)Vᵀ and unit length again.
 

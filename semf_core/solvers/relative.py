@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -42,7 +42,6 @@ ANYWHERE = 4
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class RelativeADMM(Splitting):
     """α = c·tr(YYᵀ)/p and β = c·tr(XᵀX)/p, c adapted by Algorithm 2 on gaps relative to ‖X‖ and ‖Y‖.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -39,7 +38,6 @@ class Dispersion:
         return np.maximum(spread[:, *self._places], 0).astype(Xt.dtype)
 
 
-@dataclass(frozen=True, eq=False)
 class SpatialFactorization(Direct):
     """min ‖M − UV‖² + λ‖M‖²/p Σ_k u_kᵀEu_k over u_k ≥ 0 of length 1, E_ij the distance of pixels i and j.
 
@@ -122,7 +120,6 @@ class SpatialFactorization(Direct):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class SpatialNMF(SpatialFactorization):
     """Both factors are nonnegative."""
 
@@ -134,7 +131,6 @@ class SpatialNMF(SpatialFactorization):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class SpatialNCA(SpatialFactorization):
     """Only the components are nonnegative."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,7 +62,6 @@ def closed_form(U: str, V: str) -> tuple[HalfStep, ...]:
     return HalfStep("U", U, CLOSED), HalfStep("V", V, CLOSED)
 
 
-@dataclass(frozen=True, eq=False)
 class Spectral(Direct):
     """Solved when it begins; an iteration changes nothing, so a run has converged as soon as that is seen."""
 
@@ -94,7 +92,6 @@ class Spectral(Direct):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class TruncatedSVD(Spectral):
     """The p leading singular triples: no factorization of rank p is nearer to M (Eckart and Young)."""
 
@@ -115,7 +112,6 @@ class TruncatedSVD(Spectral):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class PrincipalComponents(Spectral):
     """The mean sample and the p − 1 leading directions around it: M ≈ u₁1ᵀ + U′V′."""
 
@@ -154,7 +150,6 @@ class PrincipalComponents(Spectral):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class LatentSemanticIndexing(Spectral):
     """Terms and documents in one space of p concepts: the truncated SVD of a term-document matrix.
 

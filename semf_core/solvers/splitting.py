@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -32,7 +31,6 @@ MANY = 100
 """A search of fewer iterations does not pay for what carries products from one to the next."""
 
 
-@dataclass(frozen=True, eq=False)
 class Splitting(Solver):
     """Algorithm 1: X and Y in closed form (8) or improved by steps (7a)-(7b), projected U and V (7c)-(7d), multipliers (7e)-(7f).
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -65,7 +64,6 @@ def directions_of(problem: Problem, slanted: bool) -> tuple[Direction, ...]:
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class StructuredSparsePCA(Direct):
     """min ½‖M − UV‖² + λ Σ_k Ω(u_k) over rows of V of length at most 1, Ω(u) = Σ_G ‖u_G‖^α over half planes G of the image.
 

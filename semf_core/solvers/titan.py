@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +17,6 @@ SHORTER = 1.0001
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class InertialNMF(Direct):
     """min ‖M − UV‖² over U, V ≥ 0 with at most k nonzeros in each column of U, of V, or of both.
 

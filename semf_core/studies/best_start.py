@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +17,6 @@ Array = np.ndarray
 
 
 @VIEWS.register
-@dataclass(frozen=True, eq=False)
 class Picked(Curve):
     """Along one axis of repetitions only the run counts that is best by another measure.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
@@ -21,7 +20,6 @@ CURVES = {"residual_xy": "‖M − XY‖", "residual_uv": "‖M − UV‖"}
 
 
 @VIEWS.register
-@dataclass(frozen=True, eq=False)
 class Histories(View):
     """‖M − XY‖ or ‖M − UV‖ over the iterations (SeMF Figure 1): a line for each value of x and of by.
 

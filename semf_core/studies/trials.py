@@ -27,7 +27,6 @@ UNTIL = Param(
 )
 
 
-@dataclass(frozen=True, eq=False)
 class DataChanges(Parametrized):
     """Fewer samples, more noise, entries held out: in this order, each from a random stream of its own."""
 

@@ -110,7 +110,6 @@ def _spread(labels: Sequence[str], most: int | None) -> list[tuple[int, str]]:
     return [(i, labels[i]) for i in places]
 
 
-@dataclass(frozen=True, eq=False)
 class View(Parametrized):
     """A kind of figure with the names of the axes and of the measure it shows."""
 
@@ -194,7 +193,6 @@ VIEWS: Registry[View] = Registry("view")
 
 
 @VIEWS.register
-@dataclass(frozen=True, eq=False)
 class Rates(View):
     """Shares of success with Wilson's 95 % confidence interval."""
 
@@ -212,7 +210,6 @@ class Rates(View):
 
 
 @VIEWS.register
-@dataclass(frozen=True, eq=False)
 class Curve(View):
     """A middle with a band over the repetitions."""
 
@@ -231,7 +228,6 @@ class Curve(View):
 
 
 @VIEWS.register
-@dataclass(frozen=True, eq=False)
 class Needed(View):
     """The smallest x at which the mean reaches a level, over another axis (SeMF Figure 3)."""
 
@@ -266,7 +262,6 @@ class Needed(View):
 
 
 @VIEWS.register
-@dataclass(frozen=True, eq=False)
 class SortedGroups(View):
     """The repetitions sorted into groups of equal size and their means (SeMF Figure 4, after K-SVD)."""
 
@@ -289,7 +284,6 @@ class SortedGroups(View):
 
 
 @VIEWS.register
-@dataclass(frozen=True, eq=False)
 class HeatMap(View):
     """A colour over two axes: the mean of the repetitions, or their median."""
 
@@ -319,7 +313,6 @@ class HeatMap(View):
 
 
 @VIEWS.register
-@dataclass(frozen=True, eq=False)
 class Table(Curve):
     """Rows and columns of numbers, mean ± standard deviation."""
 
@@ -329,7 +322,6 @@ class Table(Curve):
 
 
 @VIEWS.register
-@dataclass(frozen=True, eq=False)
 class Stability(View):
     """Mean |cosine| of matched components over all pairs of repetitions: how well the data determine them.
 

@@ -18,6 +18,7 @@ import pytest
 from semf_core.common.parameters import InvalidInput, params_of
 from semf_core.datasets import (
     DATASETS,
+    DatasetSource,
     Digits,
     Faces,
     Genes,
@@ -56,7 +57,7 @@ class TestEverySource:
         assert DATASETS.parse(f"{cls.name}:{spelled}") == cls.from_params(cls.example)
 
     def test_describes_itself(self, cls):
-        missing = undescribed(cls, "title", "summary")
+        missing = undescribed(cls, DatasetSource, "title", "summary")
         assert not missing, missing
         assert cls.summary.endswith((".", "?")), f"{cls.__name__}: its summary is a sentence"
 

@@ -16,7 +16,7 @@ from semf_core.exports.mathml import condition, mathml, set_formula
 from semf_core.exports.payload import PALETTE_FROM, PALETTE_TO, cut, payload
 from semf_core.exports.story import from_run
 from semf_core.model import preset, preset_names
-from semf_core.sets import members_of
+from semf_core.sets import Custom, members_of
 from semf_core.solvers import SOLVERS
 from tests.exports.common import hostile, hostile_dataset
 from tests.exports.readers import read_html
@@ -129,3 +129,4 @@ def test_every_objective_has_a_formula_without_leftovers(cls):
 def test_only_mathematics_passes_as_a_formula():
     with pytest.raises(Exception, match=r"script|no element"):
         mathml(r"\text{<script>alert(1)</script>}")
+    assert "<mtext>clip_1&amp;50%</mtext>" in condition("X", Custom(np.round, label="clip_1&50%"))

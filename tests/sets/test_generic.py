@@ -154,7 +154,7 @@ def test_short_command_line_spelling() -> None:
 
 @pytest.mark.parametrize("cls", list(SETS.everything()), ids=lambda cls: cls.name)
 def test_description_is_complete(cls: type[StructureSet]) -> None:
-    missing = undescribed(cls, "title", "summary", "cost")
+    missing = undescribed(cls, StructureSet, "title", "summary", "cost")
     assert not missing, missing
 
 

@@ -132,12 +132,11 @@ def test_the_scheme_as_printed_does_depend_on_units():
     assert abs(small - large) > 1e-3
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
 class Turned(StructureSet):
     """The transposes of the members of a set."""
 
     name: ClassVar[str] = "turned"
-    of: StructureSet = Nonnegative()  # noqa: RUF009 (a frozen dataclass)
+    of: StructureSet = Nonnegative()
 
     @property
     def convex(self):

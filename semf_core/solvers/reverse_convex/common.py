@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +24,6 @@ LEAST_UNIT = 1e-3
 """Of a row of Y beside the others, where all of them enter the same cones."""
 
 
-@dataclass(frozen=True, eq=False)
 class Alternating(Direct):
     """X and Y in turn, each by conic programs, with the rows of Xᵀ and of Y in bands of sparseness."""
 
@@ -157,7 +155,6 @@ class Alternating(Direct):
         return None
 
 
-@dataclass(frozen=True, eq=False)
 class Banded(Alternating):
     """(3): sparseness between two bounds, in X and in Y."""
 
@@ -193,7 +190,6 @@ class Banded(Alternating):
         ]
 
 
-@dataclass(frozen=True, eq=False)
 class Supervised(Banded):
     """(3) with nonnegative factors, and (5b) where the samples' classes are to be used."""
 

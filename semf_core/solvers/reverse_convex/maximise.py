@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ from semf_core.solvers.reverse_convex.tangent import from_scratch
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class SparsityMax(Supervised):
     """Sparser rows at no worse a fit, (24), then a better fit at a safe distance from the bound, (25).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,6 @@ from semf_core.solvers.reverse_convex.relaxed import Rewarding
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class SparsePCA(Rewarding, Banded):
     """sp(x) does not see signs (28): magnitudes as in the nonnegative case (29), signs of small entries by (31).
 

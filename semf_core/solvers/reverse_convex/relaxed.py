@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from semf_core.common.parameters import param
@@ -40,7 +39,6 @@ def rewarded(half: Half, f: Quadratic, H: Array) -> Array:
     return H
 
 
-@dataclass(frozen=True, eq=False)
 class Rewarding(Alternating):
     """−‖M‖²(λ_x Σ sp(X_j) + λ_y Σ sp(Y_i)) added to the objective: weights that do not depend on the data's scale."""
 
@@ -110,7 +108,6 @@ class Rewarding(Alternating):
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class RelaxedSparsity(Rewarding):
     """(4): NMF whose objective is lower the sparser the factors are."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -37,7 +36,6 @@ def from_here(half: Half, f: Quadratic, H: Array, reward: Array | None = None) -
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class TangentPlane(Supervised):
     """Bounds below on sparseness replaced by tangent planes of their cones: one small program after the other."""
 

@@ -38,7 +38,6 @@ class Outcome:
         return m * n
 
 
-@dataclass(frozen=True, eq=False)
 class Measure(Parametrized):
     """A number taken from a finished run, or None where it has no meaning."""
 
@@ -69,7 +68,6 @@ MEASURES: Registry[Measure] = Registry("measure")
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Success(Measure):
     """Whether another measure reached its target."""
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from semf_core.studies.measures.base import MEASURES, Measure, Outcome
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Iterations(Measure):
     """Iterations of all starts together."""
 
@@ -19,7 +16,6 @@ class Iterations(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Seconds(Measure):
     """Time inside the algorithm."""
 
@@ -31,7 +27,6 @@ class Seconds(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class ProcessorSeconds(Measure):
     """Processor time of the run, which other programs on the machine do not lengthen."""
 
@@ -43,7 +38,6 @@ class ProcessorSeconds(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Starts(Measure):
     """Starting points that were used."""
 
@@ -54,7 +48,6 @@ class Starts(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Kicks(Measure):
     """Kicks out of a stagnation."""
 

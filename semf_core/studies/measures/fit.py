@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from semf_core.mathematics import metrics
@@ -11,7 +9,6 @@ from semf_core.studies.measures.base import MEASURES, Measure, Outcome
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class RelativeError(Measure):
     """‖M − UV‖ / ‖M‖ over the entries that were shown."""
 
@@ -23,7 +20,6 @@ class RelativeError(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Snr(Measure):
     """20 log₁₀ ‖M‖ / ‖M − UV‖ of the feasible factors (SeMF §4.3)."""
 
@@ -34,7 +30,6 @@ class Snr(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class SnrFree(Measure):
     """20 log₁₀ ‖M‖ / ‖M − XY‖ of the last iteration: the figures of SeMF's Table 1, whose factors need not be feasible."""
 
@@ -45,7 +40,6 @@ class SnrFree(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Rmse(Measure):
     """‖M − UV‖ / √(mn) (SeMF §4.1)."""
 
@@ -57,7 +51,6 @@ class Rmse(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class RmseFree(Measure):
     """‖M − XY‖ / √(mn) of the last iteration: the quantity of SeMF §4.1, whose factors need not be feasible."""
 
@@ -69,7 +62,6 @@ class RmseFree(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Residual(Measure):
     """‖M − UV‖, in the units of the data."""
 
@@ -81,7 +73,6 @@ class Residual(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class SquaredError(Measure):
     """‖M − UV‖², what Table 3 of the reverse-convex paper is said to hold."""
 
@@ -93,7 +84,6 @@ class SquaredError(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class SampleError(Measure):
     """‖M − UV‖² / n, the mean squared error of a sample (CSMF, Table 7)."""
 
@@ -104,7 +94,6 @@ class SampleError(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class HeldOutError(Measure):
     """‖M − UV‖ / ‖M‖ over the entries that were hidden from the run."""
 
@@ -123,7 +112,6 @@ class HeldOutError(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class TrueError(Measure):
     """‖AB − UV‖ / ‖AB‖ against the true parts A and activations B, without the noise."""
 

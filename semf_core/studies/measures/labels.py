@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from semf_core.common.extras import optional
@@ -16,7 +14,6 @@ COUNT = {"low": 1, "high": 1_000_000}
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class LabelErrors(Measure):
     """Wrongly classified samples among those that neither the factorization nor the classifier has seen.
 

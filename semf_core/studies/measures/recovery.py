@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from semf_core.factorization.scores import truth_scores
@@ -10,7 +9,6 @@ from semf_core.mathematics import metrics
 from semf_core.studies.measures.base import MEASURES, Measure, Outcome
 
 
-@dataclass(frozen=True, eq=False)
 class _Score(Measure):
     """One of the numbers that the truth gives."""
 
@@ -22,7 +20,6 @@ class _Score(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class PartsFound(_Score):
     """True parts that have a column of their own with cosine above 0.99."""
 
@@ -33,7 +30,6 @@ class PartsFound(_Score):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class GroupsRight(_Score):
     """Groups of the model that hold exactly the parts of one true group."""
 
@@ -44,7 +40,6 @@ class GroupsRight(_Score):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Solved(_Score):
     """All true parts found and, where the model has groups, all of them right."""
 
@@ -58,7 +53,6 @@ class Solved(_Score):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class RecoveredAtoms(Measure):
     """Atoms of the generating dictionary within 0.01 of a learned one (SeMF 27)."""
 
@@ -70,7 +64,6 @@ class RecoveredAtoms(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class RecoveredShare(Measure):
     """Recovered atoms as a fraction of all."""
 
@@ -82,7 +75,6 @@ class RecoveredShare(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class DictionaryDistance(Measure):
     """Mean distance of the generating atoms to the learned dictionary (SeMF 28)."""
 

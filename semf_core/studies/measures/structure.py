@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from semf_core.studies.measures.base import MEASURES, Measure, Outcome
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Sparseness(Measure):
     """Mean of Hoyer's sparseness over the columns of U."""
 
@@ -24,7 +22,6 @@ class Sparseness(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class SparsenessCodes(Measure):
     """Mean of Hoyer's sparseness over the rows of V."""
 
@@ -35,7 +32,6 @@ class SparsenessCodes(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Nonzeros(Measure):
     """Mean share of nonzeros in a column of U."""
 
@@ -46,7 +42,6 @@ class Nonzeros(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Overlap(Measure):
     """Average overlapping degree of the components (CSMF 15)."""
 
@@ -57,7 +52,6 @@ class Overlap(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class EmptyComponents(Measure):
     """Components whose column of U is zero; the overlap is that of the others (CSMF prints NaN there)."""
 
@@ -68,7 +62,6 @@ class EmptyComponents(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class ComponentSize(Measure):
     """‖U‖/√p: where only U is penalised it shrinks while V grows, and the penalty fades."""
 
@@ -80,7 +73,6 @@ class ComponentSize(Measure):
 
 
 @MEASURES.register
-@dataclass(frozen=True, eq=False)
 class Feasible(Measure):
     """U and V are in their sets up to rounding."""
 
