@@ -58,7 +58,8 @@ export class View {
     this.strip = new Strip(this);
     const query = new URLSearchParams(location.search);
     const at = Number.parseInt(query.get("at"), 10);
-    if (at >= 0) this.at = this.charts.at = at;
+    if (at >= 0) Object.assign(this, { at, exact: true });
+    this.charts.at = this.at;
     this.pictures.choose(query.get("view") ?? this.data.highlight?.factor, Number.parseInt(query.get("component"), 10) - 1);
     this.ghost();
   }

@@ -36,7 +36,7 @@ export class RunFigure {
     if (this.gone) return;
     this.Plotly = Plotly;
     this.plot.on("plotly_click", (event) => this.clicked(event.points));
-    this.plot.on("plotly_doubleclick", () => this.onSeek(this.left)); // its clicks meant the zoom
+    this.plot.on("plotly_doubleclick", () => setTimeout(() => this.onSeek(this.left))); // its clicks meant the zoom, which comes first
     this.plot.on("plotly_relayout", (change) => Object.keys(change).some((name) => /range/.test(name)) && this.retick());
   }
 
