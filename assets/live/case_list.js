@@ -12,7 +12,7 @@ export function listCases(root, words, single, history) {
   const kinds = [...new Set(history.events.map((e) => e[1]))];
   if (list.dataset.seen === `${seen}|${kinds}`) return;
   list.dataset.seen = `${seen}|${kinds}`;
-  const entry = (glyph, text, word, mark) => element("li", {}, element("span", { "aria-hidden": "true", class: mark ? "semf-mark" : null, text: glyph }), " ", element("span", { "data-word": word, text }));
+  const entry = (glyph, text, word, mark) => element("li", {}, element("span", { "aria-hidden": "true", class: mark ? "semf-mark" : "semf-decision", text: glyph }), " ", element("span", { "data-word": word, text }));
   list.replaceChildren(...kinds.map((kind) => entry(signOf(kind).glyph, signOf(kind).label, kind, true)), ...(single ? [] : seen.map((c) => entry(SIGNS[c].glyph, words[c], `case_${c}`))));
   explainable(root);
 }

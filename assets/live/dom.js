@@ -62,7 +62,7 @@ function scrubber(data) {
     "div",
     { class: "semf-scrubber", role: data.bench ? "toolbar" : null, "aria-label": data.bench ? "Controls of the run" : null },
     playing(data),
-    element("button", { type: "button", class: "semf-replay", text: "Replay" }),
+    element("button", { type: "button", class: "semf-replay", title: data.bench ? "Shows the run once more: Space" : null, text: "Replay" }),
     element("label", { for: id, class: "semf-hidden", text: "Iteration on show" }),
     element("input", { id, type: "range", min: 0, max: 0, value: 0, step: 1, disabled: true }),
     element("label", { class: "semf-follow" }, element("input", { type: "checkbox", checked: true }), " Follow live"),

@@ -2,7 +2,7 @@
 import { element } from "./dom.js";
 
 const LIST = [
-  ["Space", "play or pause"],
+  ["Space", "play or pause; a finished run is replayed"],
   ["← →", "one iteration back or forth, with Shift ten"],
   ["S", "step: one iteration on"],
   ["R", "start again"],
@@ -53,7 +53,7 @@ export class Keys {
     if (key.startsWith("Arrow") && target.closest("input, [role=slider], [role=tab], .semf-tile, [role=radio]")) return;
     const steps = event.shiftKey ? 10 : 1;
     const action = {
-      " ": () => this.press("play"),
+      " ": () => this.view.toggle(),
       ArrowLeft: () => this.view.seekBy(-steps),
       ArrowRight: () => this.view.seekBy(steps),
       s: () => this.press("step"),

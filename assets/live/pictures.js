@@ -44,7 +44,7 @@ export class Pictures {
     const text = badges.map((b) => b.text).join("|");
     if (place.dataset.text === text) return;
     place.dataset.text = text;
-    place.replaceChildren(...badges.map((b) => element("span", { class: `semf-badge${b.done ? " semf-done" : ""}`, "data-word": b.word, text: b.text })));
+    place.replaceChildren(...badges.map((b) => element("span", { class: `semf-badge${b.done ? " semf-done" : ""}`, "data-word": b.word }, ...shortened(b.text))));
     explainable(this.root);
   }
 
@@ -59,7 +59,7 @@ export class Pictures {
     image.alt = `${basis.tiles.length} columns of ${factor} as images${rows}, iteration ${iteration}` + (picture.badges.length ? `: ${picture.badges.map((b) => b.text).join(", ")}` : "");
     const { ranked } = picture;
     this.titled();
-    scale(figure, basis, "each image scaled to its own largest value");
+    scale(figure, basis, this.framed(), "largest of each, up to");
     figure.querySelector(".semf-scale").hidden = Boolean(ranked);
     this.tiles(figure.querySelector(".semf-montage"), basis.tiles);
     figure.querySelector(".semf-montage").classList.toggle("semf-lists", Boolean(ranked));
@@ -88,6 +88,13 @@ export class Pictures {
     const soon = computing ? `; ${wanted} is being computed` : "";
     const other = wanted !== null && wanted !== iteration ? `, iteration ${iteration} (recorded last before ${wanted}${soon})` : "";
     put(this.root.querySelector(".semf-basis .semf-title"), `Basis ${factor}${what}${other}`);
+  }
+
+  // What the frames on show mean.
+  framed() {
+    const { matched, remainders } = this.picture;
+    const dashed = remainders.length ? "dashed: with something else beside it" : "";
+    return matched.length ? ["framed: a true part", dashed].filter(Boolean).join(", ") : "";
   }
 
   // Whether a component is a true part, in words: what its frame says.
@@ -214,7 +221,7 @@ export class Pictures {
     image.style.height = picture.as_maps ? "auto" : `${Math.max(90, Math.min(curves ? 420 : 260, picture.use.length * (curves ? 34 : 9)))}px`;
     const drawn = picture.as_maps ? "a map for each component" : curves ? `a curve for each component over ${picture.sample_axis}` : "a row for each component, a column for each sample";
     put(figure.querySelector(".semf-title"), `Coefficients ${name}: ${drawn}`);
-    scale(figure, picture.coefficients, picture.coefficients.tiles.length ? "each scaled to its own largest value" : "");
+    scale(figure, picture.coefficients, "", picture.coefficients.tiles.length ? "largest of each, up to" : "");
   }
 
   sampleRows(samples) {
@@ -231,6 +238,12 @@ export class Pictures {
     if (!list.children.length) list.replaceChildren(...rows.map((r) => element("li", { text: r })));
     scale(figure, samples, "difference: blue above, orange below zero");
   }
+}
+
+// "17 of 17 parts found": the last word says nothing that is not clear without it.
+function shortened(text) {
+  const [short, rest] = text.split(/(?= (?:found|right)$)/);
+  return [short, rest && element("span", { class: "semf-rest", text: rest })];
 }
 
 function put(place, text) {
@@ -255,14 +268,14 @@ function swap(image, picture) {
   image.parentElement.style.setProperty("--ratio", width / height);
 }
 
-function scale(figure, picture, more) {
+function scale(figure, picture, more, most = "") {
   const note = [more, picture.missing && "hatched: missing"].filter(Boolean).join("; ");
   const place = figure.querySelector(".semf-scale");
   const [low, high] = picture.range;
-  const text = `${picture.signed ? -high : Math.min(low, 0)}|${high}|${note}`;
+  const text = `${picture.signed ? -high : Math.min(low, 0)}|${high}|${note}|${most}`;
   if (place.dataset.text === text) return;
   place.dataset.text = text;
   const bar = element("span", { class: `semf-bar${picture.signed ? " semf-signed" : ""}`, "aria-hidden": "true" });
-  const ends = element("span", { class: "semf-ends" }, String(picture.signed ? -high : 0), bar, String(high));
+  const ends = element("span", { class: "semf-ends" }, String(picture.signed ? -high : 0), bar, `${most} ${high}`.trim());
   place.replaceChildren(ends, element("span", { text: ["square-root scale", note].filter(Boolean).join("; ") }));
 }

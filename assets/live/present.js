@@ -45,6 +45,7 @@ export function present(on) {
     figures = drawing = null;
   }
   document.body.classList.toggle("semf-presenting", on);
+  if (on) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
   if (on) document.documentElement.requestFullscreen?.().then(() => (full = true)).catch(() => {});
   else if (document.fullscreenElement) document.exitFullscreen?.();
   if (!on) full = false;

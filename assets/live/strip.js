@@ -55,10 +55,11 @@ export class Strip {
   take(reply) {
     const { data } = this.view;
     this.reply = reply;
+    this.box.hidden = reply.cards.length < 1;
     this.list(this.place, reply.cards, reply, false);
     this.sweep(reply);
     this.toolsFor(reply);
-    this.box.hidden = reply.cards.length < 1;
+    this.reveal(reply.current);
     this.view.controls.undoable(reply.undo && data.owner, reply.redo && data.owner);
     this.view.line(reply.line);
     const known = new Set([...reply.cards.map((card) => card.run), ...(reply.sweep?.cards ?? []).map((card) => `film ${card.run}`)]);
@@ -82,11 +83,15 @@ export class Strip {
       return known.node;
     });
     const same = nodes.length === place.children.length && nodes.every((node, i) => node === place.children[i]);
-    if (!same) {
-      const grown = nodes.length > place.children.length;
-      place.replaceChildren(...nodes);
-      if (grown) place.scrollLeft = place.scrollWidth;
-    }
+    if (!same) place.replaceChildren(...nodes);
+  }
+
+  // The variant on show is in sight; where it was before, the cards stay as somebody has scrolled them.
+  reveal(run) {
+    if (run === this.revealed) return;
+    this.revealed = run;
+    const node = this.cards.get(run)?.node;
+    if (node) this.place.scrollLeft = node.offsetLeft - this.place.offsetLeft - (this.place.clientWidth - node.offsetWidth) / 2;
   }
 
   build(run, film) {

@@ -38,7 +38,7 @@ export class View {
       follow: () => this.follow(),
       replay: () => this.replay.toggle(),
     });
-    this.charts = new Charts(this.root, data, (iteration) => this.scrubber.seek(iteration), (words) => this.message(words));
+    this.charts = new Charts(this.root, data, (iteration) => (iteration === null ? this.follow() : this.scrubber.seek(iteration)), (words) => this.message(words));
     this.charts.stretch = () => this.data.highlight?.iterations ?? null;
     this.onVisible = () => document.hidden || this.refresh();
     document.addEventListener("visibilitychange", this.onVisible);
@@ -58,7 +58,8 @@ export class View {
     this.strip = new Strip(this);
     const query = new URLSearchParams(location.search);
     const at = Number.parseInt(query.get("at"), 10);
-    if (at >= 0) this.at = at;
+    if (at >= 0) Object.assign(this, { at, exact: true });
+    this.charts.at = this.at;
     this.pictures.choose(query.get("view") ?? this.data.highlight?.factor, Number.parseInt(query.get("component"), 10) - 1);
     this.ghost();
   }
@@ -72,7 +73,7 @@ export class View {
     this.empty = false;
     this.ending.show(null);
     this.history = { x: [], curves: [[], [], [], [], [], []], cases: [], events: [] };
-    this.at = null; // null follows the newest frame
+    this.at = this.charts.at = null; // null follows the newest frame
     this.failures = 0;
     this.begun = performance.now();
     this.first = true;
@@ -254,7 +255,7 @@ export class View {
     this.history.events = [];
     this.has.events = 0;
     this.replay.forget();
-    this.at = null;
+    this.at = this.charts.at = null;
   }
 
   takeEvents(reply) {
@@ -290,7 +291,7 @@ export class View {
 
   // What changed and what it did.
   line(words) {
-    this.put(".semf-line", words);
+    this.put(".semf-line", words?.replaceAll(" %", "\u00a0%")); // a number is not parted from its unit
   }
 
   message(words) {
@@ -359,6 +360,13 @@ export class View {
 
   seekBy(steps) {
     this.scrubber.seek((this.at ?? this.scrubber.last) + steps);
+  }
+
+  // Play or pause, or the replay where there is nothing to play.
+  toggle() {
+    const play = this.root.querySelector('[data-do="play"]');
+    if (play && !play.disabled) this.controls.press("play");
+    else if (!this.scrubber.button.hidden) this.replay.toggle();
   }
 
   // One iteration on: the next that there is, or a new one.

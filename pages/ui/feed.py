@@ -34,8 +34,8 @@ MOST_EVENTS = 300
 MOST_SAMPLES = 8
 MOST_TOP = 5
 MOST_WORDS = 6
-CLEAN = 4
-"""Per cent of a component beside its true part that cannot be seen in a picture."""
+CLEAN = 1
+"""Per cent of a component beside its true part that cannot be seen in a picture, whose scale is that of square roots."""
 MANY_SAMPLES = 10_000
 LARGEST = 2**53
 """No number in an address is larger."""

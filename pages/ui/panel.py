@@ -49,7 +49,7 @@ def draw(shown: Bench) -> bool:
     if ready and takes_sets:
         _warn_of_scale()
     st.container(key="rejected-model")
-    sweep.several(shown, loaded)
+    sweep.several()
     options()
     proposal.presets(shown)
     as_text()

@@ -148,7 +148,7 @@ def certificate(status: RunStatus) -> None:
     except InvalidInput:  # stopped before there was anything
         return
     with st.expander("Certificate: what the factors satisfy", icon=":material/verified:", expanded=True):
-        with st.container(horizontal=True, gap="large"):
+        with st.container(horizontal=True, gap="large", key="certificate-numbers"):
             error = number(result.relative_error, 3)
             st.metric("Relative error ‖M−UV‖/‖M‖", error, width="content", help=help_on("relative_error"))
             st.metric("SNR of UV", f"{result.snr_db:.2f} dB", width="content", help=help_on("snr"))

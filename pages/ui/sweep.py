@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import flash, session
+from pages.ui import flash, session, workbench_state
 from pages.ui.params import sentence
-from pages.ui.workbench_state import Bench
 from semf_core.common.errors import InvalidInput
 from semf_core.model.sweeps import numbers_of
 from semf_core.service import get_service
@@ -15,21 +14,22 @@ from semf_core.service import workbench as bench
 KEY = "bench.several"
 
 
-def several(shown: Bench, loaded: session.Loaded) -> None:
+def several() -> None:
     """A choice of the model's numbers; choosing one starts the runs."""
     numbers = {n.path: n for n in numbers_of(session.spec())}
     st.selectbox(
-        "Try several", list(numbers), index=None, key=KEY, placeholder="values of …", on_change=_start, args=(shown,),
+        "Try several", list(numbers), index=None, key=KEY, placeholder="values of …", on_change=_start,
         format_func=lambda path: f"{numbers[path].words} (now {numbers[path].value:g})" if path in numbers else path,
         help="Six values of one number run at once; click the one you like in the filmstrip.",
     )  # fmt: skip
 
 
-def _start(shown: Bench) -> None:
+def _start() -> None:
     path = st.session_state.get(KEY)
     number = next((n for n in numbers_of(session.spec()) if n.path == path), None)
     st.session_state[KEY] = None
-    if number is None:
+    shown, _ = workbench_state.opened()  # not as it was drawn: a change of the panel may have come after that
+    if number is None or shown is None:
         return
     service = get_service()
     try:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semf_core.common.notation import number
 from semf_core.mathematics.matrix import DataMatrix, DenseMatrix, SparseMatrix
 from semf_core.solvers.relative import LEAST, MOST, RelativeADMM
 from semf_core.solvers.run import COLUMNS, Run
@@ -131,7 +132,7 @@ def _first(finish: Finish, progress: float | None) -> Ending:
 
 def _of_fit(finish: Finish, falling: bool) -> Ending:
     """How near the fit is to the best that the rank allows; nothing where it still falls, or where it is well in between."""
-    own, best = (f"{value / (finish.norm or 1):.3g}" for value in (finish.residual, finish.rank_residual))
+    own, best = (number(value / (finish.norm or 1), 3) for value in (finish.residual, finish.rank_residual))
     rank, most = finish.U.shape[1], min(len(finish.U), finish.V.shape[1])
     if not finish.norm:
         return Ending(("All of M is zero: there is nothing to fit.",))

@@ -41,7 +41,7 @@ def numbers_of(spec: ModelSpec) -> list[Number]:
         for i, s in enumerate(without_rounds(getattr(spec, factor))[0]):
             found += _numbers(f"{factor}.{i}", s, f" of {s.title} on {factor.upper()}")
     found.append(Number("rank", RANK, spec.rank, "Rank p"))
-    found += _numbers("solver", spec.solver, "")
+    found += _numbers("solver", spec.solver, f" of {spec.solver.title}")
     found.append(Number("seed", SEED, spec.seed, "Seed"))
     return found
 

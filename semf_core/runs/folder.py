@@ -7,7 +7,7 @@ import os
 import re
 import time
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,8 +131,17 @@ class RunFolder:
         write_json(self.spec_file(revision), spec.to_dict())
 
     def spec(self, revision: int = 0) -> ModelSpec:
+        return ModelSpec.from_dict(read_json(self._kept_spec(revision)))
+
+    def spec_version(self, revision: int) -> Hashable:
+        """Changes with the model of that revision: a new start counts them from 0 again."""
+        path = self._kept_spec(revision)
+        known = path.stat()
+        return path.name, known.st_mtime_ns, known.st_ino
+
+    def _kept_spec(self, revision: int) -> Path:
         path = self.spec_file(revision)
-        return ModelSpec.from_dict(read_json(path if path.exists() else self.spec_file(0)))
+        return path if path.exists() else self.spec_file(0)
 
     def numbers_file(self, revision: int) -> Path:
         return self.path / f"numbers-{revision}.json"

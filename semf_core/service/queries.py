@@ -55,7 +55,7 @@ class Queries:
         self._snapshots = SnapshotStore(home, self._store.quota, read_only, sandbox.call)
         self.datasets = Datasets(home, self._snapshots.folders)
         self._bundled: Cache[tuple[str, str], Dataset] = Cache()
-        self._specs: Cache[tuple[str, int, int], ModelSpec] = Cache()
+        self._specs: Cache[tuple[str, int], ModelSpec] = Cache()
         self._scores: Cache[tuple[str, int, int, str], dict[str, Any]] = Cache()
         self._finals: Cache[str, FactorFrame] = Cache()
         self._lower_bounds = LowerBounds()
@@ -346,7 +346,8 @@ class Queries:
 
     def _spec(self, run_id: str, folder: RunFolder, meta: Meta) -> ModelSpec:
         try:
-            return self._specs.get((run_id, meta.generation, meta.revision), lambda: folder.spec(meta.revision))
+            version = folder.spec_version(meta.revision)
+            return self._specs.get((run_id, meta.revision), lambda: folder.spec(meta.revision), version)
         except FileNotFoundError:  # deleted since it was found
             raise unknown_run() from None
 

@@ -113,6 +113,8 @@ def test_a_change_acts_at_once_and_undo_brings_the_model_back(service):
     assert second.id != first.id and second.spec.x[1].k == 2
     assert [v.name for v in strip.variants][1] == "k = 2"
     assert second.title == "Sparse codes, X ≥ 0 with 2 per column"
+    page.selectbox(key="bench.several").set_value("rank").run()
+    assert on_show(service, page)[1].sweep.base == second.id, "it sets out from the variant that the change has made"
     command(page, do="undo")
     back, strip = on_show(service, page)
     assert back.id == first.id and of(Sparse, spec_of(page).x[1]).k == 3

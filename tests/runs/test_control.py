@@ -58,6 +58,25 @@ def test_control_needs_the_key_and_looking_does_not(service, paused, key):
     assert paused.key not in RunFolder(service.home / "runs" / paused.id).meta.read_text() + repr(status) + repr(paused)
 
 
+def test_after_a_new_start_the_model_is_not_one_of_an_earlier_start(service, paused, monkeypatch):
+    def printed(penalty):
+        return Edit(solver=ADMM(penalty=penalty))
+
+    service.edit(paused.id, paused.key, printed("fixed"))
+    submit = service._manager._submit
+
+    def watched(*arguments, **options):
+        service.status(paused.id)  # somebody looks while the new start is on its way
+        submit(*arguments, **options)
+
+    monkeypatch.setattr(service._manager, "_submit", watched)
+    service.reset(paused.id, paused.key)
+    service.edit(paused.id, paused.key, printed("adaptive"))
+    assert service.status(paused.id).spec.solver.penalty == "adaptive"
+    service.edit(paused.id, paused.key, Edit(alpha=2.0))
+    assert service.status(paused.id).spec.solver.penalty == "adaptive", "what was set last stays"
+
+
 @pytest.mark.parametrize("steps", [50, 500_000], ids=["an errand", "a slot of its own"])
 def test_play_right_after_a_step_goes_on(service, paused, steps):
     service.step(paused.id, paused.key, steps)

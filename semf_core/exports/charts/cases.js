@@ -1,5 +1,5 @@
 // The decisions of Algorithm 2 as signs in the chart.
-import { figure, LINES } from "./curves.js";
+import { figure, inLines, LINES } from "./curves.js";
 import { SIGNS } from "./description.js";
 
 // "Nothing changes" is marked as long as every iteration is on show; in a thinned curve it would be everywhere.
@@ -21,7 +21,8 @@ export function casePoints(words, history, first, end) {
 function decision(words, history, i) {
   const which = history.cases[i];
   const [, , alpha, beta] = history.curves;
-  const moved = [["α", alpha], ["β", beta]].filter(([, curve]) => i + 1 < curve.length && curve[i + 1] !== curve[i]);
-  const values = moved.map(([sign, curve]) => `${sign} ${figure(curve[i])} → ${figure(curve[i + 1])}`).join(", ");
-  return `iteration ${history.x[i]}: ${words[which]} (equation ${SIGNS[which].equation})${values ? `; ${values}` : ""}`;
+  // Where the decision leaves them alone, penalties may still follow the size of the factors: that is not its doing.
+  const moved = SIGNS[which].quiet ? [] : [["α", alpha], ["β", beta]].map(([sign, curve]) => [sign, ...curve.slice(i, i + 2).map((value) => figure(value))]);
+  const values = moved.filter(([, from, to]) => to && from !== to).map(([sign, from, to]) => `${sign} ${from} → ${to}`).join(", ");
+  return inLines(`iteration ${history.x[i]}: ${words[which]} (equation ${SIGNS[which].equation})${values ? `; ${values}` : ""}`);
 }

@@ -46,8 +46,24 @@ export function indexAt(x, iteration) {
   return low;
 }
 
-export function markText([, kind, text]) {
-  return `${signOf(kind).label}: ${text}`;
+export function markText([iteration, kind, text]) {
+  return `iteration ${iteration}: ${signOf(kind).label} (${text})`;
+}
+
+// Text as plotly.js takes it: short lines, and no tags of its own.
+const LETTERS = 42; // of a line that a phone has room for
+
+export function inLines(text) {
+  let line = "";
+  return text.replaceAll("<", "&lt;").split(" ").reduce((all, word) => {
+    const fits = `${line} ${word}`.length <= LETTERS;
+    line = fits ? `${line} ${word}` : word;
+    return all ? `${all}${fits ? " " : "<br>"}${word}` : word;
+  }, "");
+}
+
+export function inOneLine(text) {
+  return text.replaceAll("<br>", " ").replaceAll("&lt;", "<");
 }
 
 // The Eckart–Young bound { value, rank } in words.
@@ -81,9 +97,9 @@ export class Caption {
   }
 }
 
-// Powers of ten, at most five of them; within one decade also 2 and 5, and within less of it equal steps.
-export function decades(low, high) {
-  const every = Math.max(1, Math.ceil((high - low) / 5));
+// Powers of ten, about so many of them; within one decade also 2 and 5, and within less of it equal steps.
+export function decades(low, high, places = 5) {
+  const every = Math.max(1, Math.ceil((high - low) / places));
   const powers = [];
   for (let power = Math.ceil(low); power <= high; power++) if (power % every === 0) powers.push(power);
   const plain = powers.every((power) => power >= -4 && power <= 4); // one axis writes its numbers in one way
@@ -95,7 +111,9 @@ export function decades(low, high) {
       if (place >= low && place <= high && !found.some((f) => f[0] === place)) found.push([place, String(Number((digit * 10 ** power).toPrecision(1)))]);
     }
   }
-  return found.length > 1 ? found : evenly(10 ** low, 10 ** high);
+  const all = found.length > 1 ? found : evenly(10 ** low, 10 ** high);
+  const step = places < 5 ? Math.ceil(all.length / (places + 1)) : 1;
+  return all.filter((_, i) => i % step === 0);
 }
 
 // Three or four round numbers between two others, with the places of their logarithms.

@@ -11,6 +11,7 @@ const AIR = 6;
 const BESIDE = 470; // from this width on, as in the style sheet, the basis is beside the chart
 const LARGE = { l: 84, r: 26, t: 44, b: 76 }; // margins for large words
 const NARROW = 520;
+const PLACES = 5; // of numbers on an axis
 const SLIM = 330; // below, a title has no room beside its legend
 
 // Pixels of the first panel: the residual and the basis stand side by side above the fold; the other panels follow below.
@@ -51,6 +52,14 @@ function sharesOf(inner) {
   const [below, between] = [90 / inner, 52 / inner];
   const half = (0.5 - below - between) / 2;
   return { "yaxis.domain": [0.5, 1], "yaxis2.domain": [half + between, 0.5 - below], "yaxis3.domain": [0, half] };
+}
+
+// For how many numbers a panel's axis has room: a low panel with large words for two.
+export function placesOf(panels, panel, fold) {
+  if (!isPresenting() || panels.length === 1) return PLACES;
+  const [low, high] = domains(panels, fold)[`${axisName(panel)}.domain`];
+  const room = (high - low) * (heightOf(panels, fold) - LARGE.t - LARGE.b);
+  return Math.max(2, Math.min(PLACES, Math.floor(room / (1.5 * HALL))));
 }
 
 export function layoutOf(panels, fold, form) {

@@ -1,10 +1,11 @@
 // The figure of one run in plotly.js: panels of curves on one iteration axis, marks, decisions and a cursor.
 // The live view and the report are drawn from it; what changes while a run goes on is in assets/live/charts.js.
 import { casePoints } from "./cases.js";
-import { boundText, decades, indexAt, LINES, logRange, markText, readTheme, signOf } from "./curves.js";
-import { axisName, formOf, layoutOf, nested } from "./layout.js";
+import { boundText, decades, indexAt, inLines, inOneLine, LINES, logRange, markText, readTheme, signOf } from "./curves.js";
+import { axisId, axisName, formOf, layoutOf, nested, placesOf } from "./layout.js";
 import { tracesOf } from "./traces.js";
 
+const DOUBLE_MS = 600; // two clicks within it may be one double click
 const CONFIG = { displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: false };
 
 export class RunFigure {
@@ -35,6 +36,7 @@ export class RunFigure {
     if (this.gone) return;
     this.Plotly = Plotly;
     this.plot.on("plotly_click", (event) => this.clicked(event.points));
+    this.plot.on("plotly_doubleclick", () => setTimeout(() => this.onSeek(this.left))); // its clicks meant the zoom, which comes first
     this.plot.on("plotly_relayout", (change) => Object.keys(change).some((name) => /range/.test(name)) && this.retick());
   }
 
@@ -113,7 +115,7 @@ export class RunFigure {
     return {
       x: shown.map((e) => e[0]),
       y: shown.map((e) => history.curves[1][indexAt(history.x, e[0])]),
-      text: shown.map((e) => markText(e).replaceAll("<", "&lt;")), // Plotly would take it for a tag
+      text: shown.map((e) => inLines(markText(e))),
       signs: shown.map((e) => signOf(e[1]).symbol),
     };
   }
@@ -143,7 +145,7 @@ export class RunFigure {
     const change = {};
     for (const panel of this.panels) {
       const axis = axisName(panel);
-      const found = decades(...(ranges?.[axis] ?? this.wholeRange(axis, this.lastHistory)));
+      const found = decades(...(ranges?.[axis] ?? this.wholeRange(axis, this.lastHistory)), placesOf(this.panels, panel, this.fold));
       change[`${axis}.tickvals`] = found.map(([power]) => 10 ** power);
       change[`${axis}.ticktext`] = found.map(([, label]) => label);
     }
@@ -166,10 +168,11 @@ export class RunFigure {
   shapes(history = this.lastHistory, until = Infinity) {
     this.lastHistory = history;
     const { text, colours } = this.theme;
-    const line = (x, style) => ({ type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", layer: "above", line: style });
+    // One in each panel: the words between them are not crossed out.
+    const lines = (x, style) => this.panels.map((panel) => ({ type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: `${axisId(panel)} domain`, layer: "above", line: style }));
     const marks = (history?.events ?? []).filter((e) => e[0] <= until).slice(-100);
-    const shapes = marks.map((e) => line(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
-    if (this.at !== null) shapes.push(line(this.at, { color: text, width: 2 }));
+    const shapes = marks.flatMap((e) => lines(e[0], { color: colours.vermilion, width: 1, dash: e[1] === "edit" ? "solid" : "dot" }));
+    if (this.at !== null) shapes.push(...lines(this.at, { color: text, width: 2 }));
     const stretch = this.stretch?.();
     if (stretch) shapes.push({ type: "rect", x0: stretch[0], x1: stretch[1], y0: 0, y1: 1, yref: "paper", layer: "below", fillcolor: colours.orange, opacity: 0.18, line: { width: 0 } });
     return shapes;
@@ -183,7 +186,9 @@ export class RunFigure {
   // A click shows an iteration; on a mark it is said in words what was decided there.
   clicked(points) {
     const marked = points.find((point) => typeof point.text === "string" && point.text);
+    if (!(performance.now() - this.clickedAt < DOUBLE_MS)) this.left = this.at;
+    this.clickedAt = performance.now();
     this.onSeek((marked ?? points[0]).x);
-    this.onTell?.(marked ? marked.text.replaceAll("&lt;", "<") : "");
+    this.onTell?.(marked ? inOneLine(marked.text) : "");
   }
 }

@@ -26,7 +26,7 @@ class Player {
       const cases = x.map(() => 0);
       for (const [index, decided] of data.cases) cases[index] = decided;
       this.history = { ...data, x, curves, cases };
-      this.charts = new ReportChart(root, this.history, (iteration) => this.seek(iteration));
+      this.charts = new ReportChart(root, this.history, (iteration) => this.seek(iteration ?? Infinity));
     }
     this.dark.addEventListener("change", () => this.paint());
     window.addEventListener("beforeprint", () => this.paint(true));
