@@ -55,6 +55,7 @@ export class Replay {
       const frame = await this.frameAt(view.at);
       if (this.on !== mine || view.gone) return;
       if (frame) view.pictures.show(frame);
+      if (i > first) requestAnimationFrame(() => view.charts.begin()); // in the pause
       const pause = i === first ? 0 : STEP_MS; // it moves as soon as it is there
       await new Promise((done) => setTimeout(done, Math.max(0, pause - (performance.now() - began))));
     }
@@ -67,6 +68,7 @@ export class Replay {
     view.scrubber.replaying("off");
     if (!this.on) return;
     this.on = null;
+    view.charts.begin();
     view.charts.hold(false, view.history);
     view.charts.show(view.history);
   }
