@@ -29,13 +29,16 @@ export class RunFigure {
         values.forEach((value, i) => value && nested(traces[i], { [name]: value }));
       }
       layout.shapes = this.shapes(history, until);
-      if (history.x.length) nested(layout, this.ticks());
     }
+    const ticks = history?.x.length ? this.ticks() : {};
+    this.ticked = JSON.stringify(ticks);
+    nested(layout, ticks);
     await Plotly.newPlot(this.plot, traces, nested(layout, this.fixed ?? {}), CONFIG);
     if (this.gone) return;
     this.Plotly = Plotly;
     this.plot.on("plotly_click", (event) => this.clicked(event.points));
     this.plot.on("plotly_relayout", (change) => Object.keys(change).some((name) => /range/.test(name)) && this.retick());
+    this.retick(); // the axis of a level curve is wider than its values
   }
 
   // -- theme -----------------------------------------------------------------------------------
