@@ -191,7 +191,9 @@ export class Charts extends RunFigure {
   lower_bound(best) {
     this.best = best;
     const line = this.boundPoints();
-    if (this.Plotly) this.Plotly.restyle(this.plot, { x: [line.x], y: [line.y], text: [line.text] }, [this.lines.length + 1]);
+    if (!this.Plotly) return;
+    this.Plotly.restyle(this.plot, { x: [line.x], y: [line.y], text: [line.text] }, [this.lines.length + 1]);
+    this.retick();
   }
 
   // While a recording is replayed the axes stay as wide as all of it, unless the user has zoomed in; small ones grow with it.

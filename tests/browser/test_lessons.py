@@ -31,6 +31,11 @@ AT_REST = (
     """() => document.getAnimations().every(a => a.playState !== 'running' || a.effect.getTiming().iterations === Infinity)"""
 )
 """Badges and buttons have faded in."""
+TICKS = """() => {
+    const places = [...document.querySelectorAll('.semf-plot .ytick text')].map(e => e.getBoundingClientRect().top).sort((a, b) => a - b);
+    return places.length >= 2 && places.every((top, i) => !i || top - places[i - 1] > 10);
+}"""
+"""The axis of the residual has numbers that do not lie on each other, also where its curve is level."""
 ANSWER_FIRST = """Object.defineProperty(window, 'Plotly', { get() { return this.kept; }, set(made) {
     this.answerFirst ??= Number(document.querySelector('.semf-live')?.dataset.refreshes) > 0;
     this.kept = made;
@@ -174,8 +179,9 @@ def test_a_lesson_is_played_from_start_to_end(server, page, lesson):
         if stage.question is not None:
             answer(page, stage)
         page.locator(SHOWN).first.wait_for()
-        if not position and stage.model is not None:
+        if stage.model is not None:
             page.wait_for_selector(LIVE)
+            page.wait_for_function(TICKS)
             assert page.evaluate("window.answerFirst")
         if last:
             page.set_viewport_size(PHONE)

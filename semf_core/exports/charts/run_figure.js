@@ -127,7 +127,8 @@ export class RunFigure {
     const { value } = this.best;
     const last = this.lastHistory.x[this.points - 1];
     const [low, high] = this.wholeRange("yaxis", this.lastHistory);
-    const below = value / 10 ** (0.012 * (high - low)); // the words are clear of the line
+    const level = high - low < 0.1; // then the words stand where the axis shows more than the one value
+    const below = value / 10 ** (level ? 0.1 : 0.012 * (high - low)); // they are clear of the line
     return { x: [0, last, null, 0], y: [value, value, null, below], text: ["", "", "", boundText(this.best)] };
   }
 
