@@ -32,7 +32,8 @@ AT_REST = (
 )
 """Badges and buttons have faded in."""
 TICKS = """() => {
-    const places = [...document.querySelectorAll('.semf-plot .ytick text')].map(e => e.getBoundingClientRect().top).sort((a, b) => a - b);
+    const numbers = [...document.querySelectorAll('.semf-plot .ytick text')];
+    const places = numbers.map(e => e.getBoundingClientRect().top).sort((a, b) => a - b);
     return places.length >= 2 && places.every((top, i) => !i || top - places[i - 1] > 10);
 }"""
 """The axis of the residual has numbers that do not lie on each other, also where its curve is level."""
