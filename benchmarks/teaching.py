@@ -28,7 +28,7 @@ EVERY_SECONDS = 0.4
 """Between two questions of a follower's live view, as in assets/live/follow.js."""
 LESSON = "/learn?lesson=structure"
 WATCH = """
-window.semfLesson = { readable: null, moving: null, pressed: null, title: null, picture: null };
+window.semfLesson = { readable: null, moving: null, curves: null, pressed: null, title: null, picture: null };
 (() => {
   const seen = window.semfLesson;
   let first = null;
@@ -41,6 +41,7 @@ window.semfLesson = { readable: null, moving: null, pressed: null, title: null, 
     const image = document.querySelector(".semf-basis img")?.naturalWidth;
     const iteration = document.querySelector(".semf-iteration")?.textContent;
     if (words) seen.readable ??= now;
+    if (document.querySelector(".semf-plot .js-line")?.getAttribute("d")) seen.curves ??= now;
     if (words && words !== before) {
       before = words;
       if (seen.pressed) seen.title ??= now;
@@ -71,9 +72,11 @@ def stage_rows(made: Studio, repeats: int) -> list[Row]:
     """A lesson opened by its link with nothing in the browser's cache; then the next stage, and the answer to its question."""
     visit_stages(made)  # the runs of the lesson are stored by then
     found = [visit_stages(made) for _ in range(repeats)]
-    readable, moving, following, shown = (sorted(column) for column in zip(*found, strict=True))
+    readable, moving, curves, following, shown = (sorted(column) for column in zip(*found, strict=True))
     note = f"median of {repeats}, best {{:.2f}}"
-    first = note.format(moving[0]) + f"; its words are there after {median(readable):.2f} s"
+    first = (
+        note.format(moving[0]) + f"; its words are there after {median(readable):.2f} s, its curves after {median(curves):.2f} s"
+    )
     return [
         at_most("lesson opened → first stage readable and moving, s", median(moving), 2.0, form="{:.2f}", note=first),
         at_most("Next pressed → next stage, s", median(following), 1.0, form="{:.2f}", note=note.format(following[0])),
@@ -81,9 +84,9 @@ def stage_rows(made: Studio, repeats: int) -> list[Row]:
     ]
 
 
-def visit_stages(made: Studio) -> tuple[float, float, float, float]:
+def visit_stages(made: Studio) -> tuple[float, ...]:
     visitor = made.visitor(LESSON, script=WATCH)
-    readable, moving = noted(visitor, "readable"), noted(visitor, "moving")
+    first = [noted(visitor, name) for name in ("readable", "moving", "curves")]
     visitor.page.wait_for_selector(LIVE)
     visitor.page.wait_for_timeout(1500)
     visitor.page.keyboard.press("n")
@@ -94,7 +97,7 @@ def visit_stages(made: Studio) -> tuple[float, float, float, float]:
     choice.click()
     shown = noted(visitor, "picture") - noted(visitor, "pressed")
     visitor.close()
-    return readable, moving, following, shown
+    return *first, following, shown
 
 
 # -- followers -----------------------------------------------------------------------------------

@@ -26,7 +26,12 @@ export class Charts extends RunFigure {
     this.size();
     this.going = false; // whether more iterations come by themselves
     this.tail = new Tail(this.plot, this.lines);
-    loadPlotly(data.plotly).then((Plotly) => this.draw(Plotly));
+    this.address = data.plotly;
+  }
+
+  // plotly.js keeps the browser busy for a third of a second: words and pictures come first, then one drawing of what is known.
+  begin() {
+    this.loading ??= loadPlotly(this.address).then((Plotly) => this.draw(Plotly));
   }
 
   // Plotly may still be at work on the plot: let it finish before its listeners are taken away.
@@ -186,7 +191,9 @@ export class Charts extends RunFigure {
   lower_bound(best) {
     this.best = best;
     const line = this.boundPoints();
-    if (this.Plotly) this.Plotly.restyle(this.plot, { x: [line.x], y: [line.y], text: [line.text] }, [this.lines.length + 1]);
+    if (!this.Plotly) return;
+    this.Plotly.restyle(this.plot, { x: [line.x], y: [line.y], text: [line.text] }, [this.lines.length + 1]);
+    this.retick();
   }
 
   // While a recording is replayed the axes stay as wide as all of it, unless the user has zoomed in; small ones grow with it.

@@ -55,6 +55,8 @@ export class Replay {
       const frame = await this.frameAt(view.at);
       if (this.on !== mine || view.gone) return;
       if (frame) view.pictures.show(frame);
+      if (i <= first + step) await painted(view.root.querySelector(".semf-basis img"));
+      if (i > first) view.charts.begin(); // it has moved, and pauses
       const pause = i === first ? 0 : STEP_MS; // it moves as soon as it is there
       await new Promise((done) => setTimeout(done, Math.max(0, pause - (performance.now() - began))));
     }
@@ -67,6 +69,7 @@ export class Replay {
     view.scrubber.replaying("off");
     if (!this.on) return;
     this.on = null;
+    view.charts.begin();
     view.charts.hold(false, view.history);
     view.charts.show(view.history);
   }
@@ -83,4 +86,10 @@ export class Replay {
     }
     return this.frames.get(key);
   }
+}
+
+// Once the browser draws what is on show with this image.
+async function painted(image) {
+  await image.decode().catch(() => null);
+  await new Promise((done) => requestAnimationFrame(done));
 }

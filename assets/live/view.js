@@ -182,6 +182,7 @@ export class View {
       if (problem.final || this.failures > 1) this.say(problem.final ? problem.message : "Connection lost, trying again …", "failed");
     } finally {
       this.asking = false;
+      if (!this.replay.on) this.charts.begin();
     }
     if (this.again) {
       this.again = false;

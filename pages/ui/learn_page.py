@@ -214,7 +214,8 @@ def _before_the_answer(lesson: Lesson, stage: Stage, before: Stage | None) -> No
         else:
             sketch.draw(place, question.sketch, stored, lambda: _give(place))
         return
-    st.info("The run is ready: answer first, then see it.", icon=":material/visibility_off:")
+    with st.container(key="lesson-ready"):
+        st.info("The run is ready: answer first, then see it.", icon=":material/visibility_off:")
     with st.container(key="lesson-large"):
         _formulas(stage, before)
     question_preview.show(stage, before, _shared(before.model) if before is not None else None)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from semf_core.common.errors import InvalidInput
+from semf_core.lessons.checking import untrue
 from semf_core.lessons.export import lesson_export
-from semf_core.lessons.format import read_lesson
+from semf_core.lessons.format import Lesson, Stage, read_lesson
 from semf_core.lessons.library import Library, check_folder, lessons
 from semf_core.lessons.stage_runs import recorded_here
 from semf_core.runs.files import write_whole
@@ -25,6 +28,7 @@ def add_commands(commands: Any) -> None:
     inner = parser.add_subparsers(metavar="check | export")
     check = inner.add_parser("check", help="read every lesson of a folder and name each mistake by file and line")
     check.add_argument("folder", metavar="FOLDER")
+    check.add_argument("--run", action="store_true", help="run every model too, and measure what claims, goals and solutions say")
     check.set_defaults(command=_check)
     export = inner.add_parser("export", help="run the stages of a lesson and write it as one HTML file, or its slides as a ZIP")
     export.add_argument("lesson", metavar="NAME", help="as `semf lessons` lists it, or the path of a lesson's file")
@@ -37,7 +41,15 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    return _print(check_folder(Path(options.folder)))
+    library = check_folder(Path(options.folder))
+    if options.run:
+        found = [mistake for lesson in library.lessons for mistake in untrue(lesson, partial(_say, lesson))]
+        library = replace(library, mistakes=(*library.mistakes, *found))
+    return _print(library)
+
+
+def _say(lesson: Lesson, stage: Stage) -> None:
+    print(f"semf: runs {lesson.name}: {stage.title}", file=sys.stderr)
 
 
 def _export(options: argparse.Namespace) -> int:

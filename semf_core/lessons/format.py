@@ -194,7 +194,7 @@ def read_lesson(path: Path) -> Lesson:
     'Structure, stage by stage'
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path.name}:1", f"cannot be read as UTF-8 text: {error}") from None
     return parse_lesson(path.name, text)
@@ -256,7 +256,11 @@ def _stage(number: int, title: str, below: _Lines, previous: ModelSpec | None) -
         raise below.error(figure[0], f"there is no figure {figure[1]!r}", f"known are {', '.join(FIGURES)}")
     model = stage_model({k: v for k, v in one.items() if k in MODEL_FIELDS}, previous, below.error)
     if model is None and not figure[1]:
-        raise below.error(number, "needs a model: (a preset, or previous) or a figure:")
+        raise below.error(
+            number,
+            "needs a model: (a preset, or previous) or a figure:",
+            "fields stand right below the title, no empty line between",
+        )
     words = one.get("words", (number, ""))
     for word in words[1].split():
         if word not in glossary():
@@ -365,7 +369,7 @@ def _trimmed(lines: _Lines) -> _Lines:
 def _goals(given: list[tuple[int, str]], lines: _Lines, known: Iterable[str] = QUANTITIES) -> tuple[Goal, ...]:
     goals = []
     for number, words in given:
-        goal = Goal.parse(words, known)
+        goal = Goal.parse(words, known, f"{lines.file}:{number}")
         if goal is None:
             raise lines.error(number, "is nothing like parts_found >= 17", f"what can be measured is {', '.join(known)}")
         goals.append(goal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -104,15 +104,17 @@ class Goal:
     quantity: str
     sign: str
     bound: float
+    place: str = field(default="", compare=False)
+    """File and line."""
 
     @classmethod
-    def parse(cls, words: str, known: Iterable[str] = QUANTITIES) -> Goal | None:
+    def parse(cls, words: str, known: Iterable[str] = QUANTITIES, place: str = "") -> Goal | None:
         """From `parts_found >= 17`; None where it is none."""
         match = GOAL.match(words.strip())
         if match is None or match[1] not in known:
             return None
         try:
-            return cls(match[1], match[2], float(match[3]))
+            return cls(match[1], match[2], float(match[3]), place)
         except ValueError:
             return None
 

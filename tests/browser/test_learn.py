@@ -191,9 +191,10 @@ def test_a_sketch_and_two_stages_are_followed(server, visit):
 BESIDE_QUESTION = """() => {
     const shown = [...document.querySelectorAll('.st-key-lesson-foretaste img')];
     return shown.length === 2 && shown.every(i => i.clientHeight >= 0.6 * innerHeight
+        && i.getBoundingClientRect().bottom <= innerHeight
         && Math.abs(i.clientWidth / i.clientHeight - i.naturalWidth / i.naturalHeight) < 0.02);
 }"""
-"""The data and the stage before, as large as a hall needs them and in their proportions."""
+"""The data and the stage before, as large as a hall needs them, in their proportions, and wholly on the screen."""
 WORDS = """() => ({
     below: document.querySelector('.stColumn:has(.st-key-lesson-words)').getBoundingClientRect().bottom > innerHeight,
     cut: [...document.querySelectorAll('.st-key-lesson-words .katex-display')]

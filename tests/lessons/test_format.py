@@ -52,6 +52,7 @@ MISTAKES = [
     ("goal: constraints <= 2", "goal: beauty >= 2", 36, "what can be measured"),
     ("### Solution\nmodel: previous\nx: disjoint_supports\n", "### Notes\n", 35, "### Solution"),
     ("## Parts that share no pixel", "## Nonnegative and sparse", 18, "of an earlier stage"),
+    ("sparse\nmodel: swimmer", "sparse\n\nmodel: swimmer", 7, "right below the title"),
     ("One more line for 𝒳, one less for 𝒴.", "", 18, "has no text"),
 ]
 
@@ -124,7 +125,7 @@ def test_a_mistake_is_named_by_file_and_line(good, bad, line, words):
 
 
 def test_the_command_checks_a_folder(tmp_path, capsys):
-    (tmp_path / "first-steps.md").write_text(EXAMPLE, encoding="utf-8")
+    (tmp_path / "first-steps.md").write_text(EXAMPLE, encoding="utf-8-sig")  # as some editors write it
     assert main(["lessons", "check", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "first-steps: First steps (2 stages)\n"
     (tmp_path / "broken.md").write_bytes(b"\xff\xfe")

@@ -10,6 +10,7 @@ import pytest
 
 from semf_core.common.threads import blas_threads
 from semf_core.lessons import Stage, lessons
+from semf_core.lessons.checking import evidence_of
 from semf_core.mathematics import metrics
 from semf_core.model import ModelSpec, preset
 from semf_core.sets import Sparse
@@ -19,7 +20,6 @@ from semf_core.solvers.history import COLUMNS
 from semf_core.studies import builtin_sized
 from semf_core.studies.cell_run import carry_out, order_of
 from tests.helpers import of, present
-from tests.lessons.test_claims import evidence_of
 
 RESULTS = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
+from semf_core.lessons.checking import evidence_of
 from semf_core.lessons.figures import ACROSS, APPROXIMATE, CENTRE, PLANE, STARTS, UP, VECTOR, in_plane, projected, tangent_steps
 from semf_core.lessons.goals import QUANTITIES, Evidence
 from semf_core.mathematics import metrics
@@ -16,7 +17,6 @@ from semf_core.sets import EqualNonzeros, Nonnegative, Sparse, Sparseness, combi
 from semf_core.solvers import CSMFncc, MixedNormNMF, RelativeADMM, TangentPlane
 from semf_core.solvers.base import Case
 from tests.helpers import of, present
-from tests.lessons.test_claims import evidence_of
 from tests.lessons.test_numbers import curve, stage_of, text_of
 
 

@@ -30,14 +30,17 @@ export class RunFigure {
         values.forEach((value, i) => value && nested(traces[i], { [name]: value }));
       }
       layout.shapes = this.shapes(history, until);
-      if (history.x.length) nested(layout, this.ticks());
     }
+    const ticks = history?.x.length ? this.ticks() : {};
+    this.ticked = JSON.stringify(ticks);
+    nested(layout, ticks);
     await Plotly.newPlot(this.plot, traces, nested(layout, this.fixed ?? {}), CONFIG);
     if (this.gone) return;
     this.Plotly = Plotly;
     this.plot.on("plotly_click", (event) => this.clicked(event.points));
     this.plot.on("plotly_doubleclick", () => setTimeout(() => this.onSeek(this.left))); // its clicks meant the zoom, which comes first
     this.plot.on("plotly_relayout", (change) => Object.keys(change).some((name) => /range/.test(name)) && this.retick());
+    this.retick(); // the axis of a level curve is wider than its values
   }
 
   // -- theme -----------------------------------------------------------------------------------
@@ -126,7 +129,8 @@ export class RunFigure {
     const { value } = this.best;
     const last = this.lastHistory.x[this.points - 1];
     const [low, high] = this.wholeRange("yaxis", this.lastHistory);
-    const below = value / 10 ** (0.012 * (high - low)); // the words are clear of the line
+    const level = high - low < 0.1; // then the words stand where the axis shows more than the one value
+    const below = value / 10 ** (level ? 0.1 : 0.012 * (high - low)); // they are clear of the line
     return { x: [0, last, null, 0], y: [value, value, null, below], text: ["", "", "", boundText(this.best)] };
   }
 

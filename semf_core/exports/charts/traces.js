@@ -15,7 +15,7 @@ export function tracesOf({ lines, single, form, theme, named }) {
   };
   const lower_bound = {
     type: "scatter", mode: "lines+text", name: "Floor", x: [], y: [], text: [], showlegend: false, hoverinfo: "skip",
-    textposition: "bottom right", textfont: { size: form === "hall" ? HALL : 12, color: theme.text }, line: { color: theme.text, width: 1, dash: "dash" },
+    textposition: "bottom right", textfont: { size: form === "hall" ? HALL : 12, color: theme.text }, line: { color: theme.text, width: 1, dash: "dash" }, cliponaxis: false,
   };
   const ghosts = lines.map((l) => ({
     type: "scatter", mode: "lines", name: "before", x: [], y: [], yaxis: axisId(l.panel), xaxis: l.panel === 1 ? "x" : "x2", zorder: -1,
