@@ -41,4 +41,4 @@ class PageRunner(ScriptRunner):
 
 def keep_pages_in_order() -> None:
     """Have all sessions of this server run their pages so."""
-    app_session.ScriptRunner = PageRunner  # type: ignore[misc]
+    app_session.ScriptRunner = PageRunner  # type: ignore[misc, assignment]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +15,6 @@ from semf_core.solvers.spectral import plain_array
 
 
 @SOLVERS.register
-@dataclass(frozen=True, eq=False)
 class NonnegativePCA(Direct):
     """max ½‖UᵀM‖² − (α/4)‖I − UᵀU‖² − β Σ U over U ≥ 0, ‖M‖ = 1, one entry after the other, exactly; V by least squares.
 
