@@ -194,6 +194,8 @@ class Solver(Parametrized):
     """‖M−UV‖ is not what it minimises: it has converged when the factors stop changing, not when the residual does."""
     own_start: ClassVar[str] = ""
     """What it begins with instead of factors that are given, in words; empty if it takes them: X, Y or both."""
+    taken_along: ClassVar[tuple[str, ...]] = ("alpha", "beta")
+    """Numbers of its state that it goes on with on another problem."""
     can_kick: ClassVar[bool] = False
     patience: ClassVar[Patience] = Patience()
     """When it counts as stuck or solved, where the limits leave that open."""

@@ -53,6 +53,7 @@ class RelativeADMM(Splitting):
     title: ClassVar[str] = "SeMF"
     summary: ClassVar[str] = "any structure, by variable splitting with penalties that follow the factors: no tuning, no units"
     can_descend: ClassVar[bool] = True
+    taken_along: ClassVar[tuple[str, ...]] = ("alpha", "beta", *SIZES.values())
     patience: ClassVar[Patience] = Patience(kick=True, window=50, stagnation=0.005, target=0.001)
 
     scale: float = param(

@@ -343,7 +343,7 @@ class Run:
         here = (X if problem.rows is None else X[problem.rows], Y if problem.columns is None else Y[:, problem.columns])
         state = solver.init(replace(problem, start=here), self.rng)
         if type(solver) is type(self.solver):
-            state.numbers.update({name: value for name, value in self.state.numbers.items() if name in {"alpha", "beta"}})
+            state.numbers.update({name: value for name, value in self.state.numbers.items() if name in solver.taken_along})
             state = solver.retuned(problem, state, self.solver)
         return state
 

@@ -267,6 +267,16 @@ def test_a_component_that_is_exchanged_leaves_the_others_of_u_as_they_are(unit):
     assert problem.y_set.violation(V) == 0 and V[changed[0], 3] > 0
 
 
+def test_other_sets_in_the_middle_leave_the_penalties_the_same_multiples_of_the_factors():
+    run = run_on(255 * data(), (Nonnegative(), Sparse(3)), Nonnegative(), {"descend": False}, iterations=23)
+    before = {penalty: run.state.numbers[penalty] / run.state.numbers[size] for penalty, size in relative.SIZES.items()}
+    problem = make_problem(255 * data(), RANK, (Nonnegative(), Sparse(4)), Nonnegative(), solver=run.solver)
+    run.edit(problem, run.solver, run.limits, {}, "k = 4")
+    run.advance()
+    for penalty, size in relative.SIZES.items():
+        assert np.isclose(run.state.numbers[penalty] / run.state.numbers[size], before[penalty])
+
+
 def test_kicks_only_where_a_set_is_not_convex():
     assert not [e for e in run_on(data(), Nonnegative(), Nonnegative(), iterations=300).events if e.kind == "kick"]
     assert [e for e in run_on(data(), Nonnegative(), (Nonnegative(), Sparse(1)), iterations=300).events if e.kind == "kick"]
