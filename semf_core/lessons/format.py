@@ -256,11 +256,8 @@ def _stage(number: int, title: str, below: _Lines, previous: ModelSpec | None) -
         raise below.error(figure[0], f"there is no figure {figure[1]!r}", f"known are {', '.join(FIGURES)}")
     model = stage_model({k: v for k, v in one.items() if k in MODEL_FIELDS}, previous, below.error)
     if model is None and not figure[1]:
-        raise below.error(
-            number,
-            "needs a model: (a preset, or previous) or a figure:",
-            "fields stand right below the title, no empty line between",
-        )
+        remedy = "fields stand right below the title, no empty line between"
+        raise below.error(number, "needs a model: (a preset, or previous) or a figure:", remedy)
     words = one.get("words", (number, ""))
     for word in words[1].split():
         if word not in glossary():

@@ -196,8 +196,8 @@ def test_a_lesson_is_played_from_start_to_end(server, page, lesson):
     assert page.problems == []
 
 
-def test_two_stages_under_one_scrubber_in_a_hall_and_on_a_phone(server, page):
-    page.goto(f"{server.url}/learn?lesson=structure&stage=sparse-nmf&beside=groups")
+def test_two_stages_under_one_scrubber_in_a_hall_and_on_a_phone(server, visit):
+    page = visit(f"{server.url}/learn?lesson=structure&stage=sparse-nmf&beside=groups", *LARGE.values())
     page.locator('.semf-beside[data-drawn="yes"]').wait_for()
     page.locator(".semf-side .semf-tile").nth(33).wait_for(state="attached")
     rows = """[...document.querySelectorAll('.semf-side')]
