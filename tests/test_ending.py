@@ -64,7 +64,7 @@ def test_after_a_change_the_sentence_is_of_the_iterations_since() -> None:
     problem = make_problem(NOISY, 3, (Nonnegative(),), (Nonnegative(),))
     run = Run(problem, RelativeADMM(), Limits(max_iter=30, tol=0)).finish()
     assert ending(finish_of(run, *run.factors()[:2])).text.startswith("Settled within the 30 iterations: ")
-    tighter = make_problem(NOISY, 3, (Nonnegative(), Sparse(5)), (Nonnegative(),))
+    tighter = make_problem(NOISY, 3, (Nonnegative(), Sparse(8)), (Nonnegative(),))
     run.edit(tighter, RelativeADMM(), Limits(max_iter=6, tol=0), {}, "sparser")
     text = ending(finish_of(run.finish(), *run.factors()[:2])).text
     assert text.startswith("Still falling at the limit of 6 iterations since iteration 30: ") and "in the last 3;" in text

@@ -53,7 +53,7 @@ export class Keys {
     if (key.startsWith("Arrow") && target.closest("input, [role=slider], [role=tab], .semf-tile, [role=radio]")) return;
     const steps = event.shiftKey ? 10 : 1;
     const action = {
-      " ": () => this.view.toggle(),
+      " ": () => this.toggle(),
       ArrowLeft: () => this.view.seekBy(-steps),
       ArrowRight: () => this.view.seekBy(steps),
       s: () => this.press("step"),
@@ -65,6 +65,14 @@ export class Keys {
       d: () => event.repeat || this.view.pictures.laser(true),
     }[key];
     if (action) this.take(event, action);
+  }
+
+  // Play or pause, or the replay where there is nothing to play.
+  toggle() {
+    const { root, scrubber, replay } = this.view;
+    const play = root.querySelector('[data-do="play"]');
+    if (play && !play.disabled) this.press("play");
+    else if (!scrubber.button.hidden) replay.toggle();
   }
 
   // Streamlit has keys of its own (R runs the script again): they must not hear of this one.

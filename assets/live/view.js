@@ -363,13 +363,6 @@ export class View {
     this.scrubber.seek((this.at ?? this.scrubber.last) + steps);
   }
 
-  // Play or pause, or the replay where there is nothing to play.
-  toggle() {
-    const play = this.root.querySelector('[data-do="play"]');
-    if (play && !play.disabled) this.controls.press("play");
-    else if (!this.scrubber.button.hidden) this.replay.toggle();
-  }
-
   // One iteration on: the next that there is, or a new one.
   forward() {
     if (this.at !== null && this.at < this.scrubber.last) this.seekBy(1);

@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
+from pages.ui import compare_feed
 from semf_core import service as service_module
 
 
@@ -23,5 +24,6 @@ def service(tmp_path, monkeypatch, no_reserve):
     """A service of its own for the pages of one test."""
     made = service_module.Service(tmp_path / "home", max_running=1)
     monkeypatch.setattr(service_module, "_SERVICE", [made])
+    compare_feed.reader.cache_clear()  # that of another test's service
     yield made
     made.close()
