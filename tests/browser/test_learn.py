@@ -30,6 +30,7 @@ def test_presenting_words_and_steps(server, visit):
     page.keyboard.press("1")
     page.locator(".st-key-lesson-question .stMarkdownBadge").wait_for()
     assert page.evaluate(SMALL_IN_LESSON) == []
+    page.wait_for_selector(".semf-tile")  # something is recorded, which the next stage shows
     page.keyboard.press("PageDown")
     heading(page, "Limbs apart from the torso")
     page.wait_for_function(BESIDE_QUESTION)
