@@ -10,7 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
 
+from pages.ui.bare_page import bare_page
+from pages.ui.live import address
 from pages.ui.visitors import requester
 from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
@@ -18,6 +22,8 @@ from semf_core.common.server_limits import server_limits
 Message = dict[str, Any]
 TRY_LATER = 1013
 PATIENCE = 60.0
+AGAIN_SECONDS = 20
+"""A page that was not let in asks again by itself."""
 _DRAWING: Counter[str] = Counter()
 _CHANGED = threading.Condition()
 
@@ -48,14 +54,29 @@ class Sessions:
         self._open: Counter[str] = Counter()
 
     async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
-        if scope["type"] != "websocket":
-            await self.app(scope, receive, send)
-            return
-        who, limits = requester(scope), server_limits()
-        if self._open[who] >= limits.sessions_per_visitor or self._open.total() >= limits.sessions:
+        full = self._full(scope) if scope["type"] == "websocket" or _asks_for_page(scope) else ""
+        if full and scope["type"] == "http":
+            body = f"<main><h1>SeMF Studio</h1><p>{full} This page tries again by itself.</p></main>"
+            page = bare_page(body, f'<meta http-equiv="refresh" content="{AGAIN_SECONDS}">')
+            answer = HTMLResponse(page, 503, headers={"Retry-After": str(AGAIN_SECONDS), "Cache-Control": "no-store"})
+            await answer(scope, receive, send)
+        elif full:
             await receive()
             await send({"type": "websocket.close", "code": TRY_LATER})
-            return
+        elif scope["type"] == "websocket":
+            await self._visited(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _full(self, scope: Message) -> str:
+        """Why no more pages can be opened; empty where one can."""
+        limits = server_limits()
+        if self._open[requester(scope)] >= limits.sessions_per_visitor:
+            return "Too many pages of yours are open on this server, those of the last minutes included: close some of them."
+        return "All places on this server are taken at the moment." if self._open.total() >= limits.sessions else ""
+
+    async def _visited(self, scope: Message, receive: Any, send: Any) -> None:
+        who = requester(scope)
         self._open[who] += 1
         try:
             await self.app(scope, receive, send)
@@ -67,3 +88,10 @@ class Sessions:
         self._open[who] -= 1
         if not self._open[who]:
             del self._open[who]
+
+
+def _asks_for_page(scope: Message) -> bool:
+    """A browser goes to one of the pages, not to data or a file beside them."""
+    if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(address("")):
+        return False
+    return "text/html" in Request(scope).headers.get("accept", "")

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from pages.ui.bare_page import bare_page
 from pages.ui.messages import sentence
 from pages.ui.protection import streamlit_address
 from pages.ui.visitors import cookies_of, place_of, signing_key
@@ -24,16 +25,9 @@ SHORTEST = 8
 MOST_WRONG = 20
 """Wrong passwords a minute from one address, where a whole course may sit."""
 MOST_BYTES = 4096
-PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>SeMF Studio</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>
-:root {{ color-scheme: light dark; font: 1rem/1.5 "Source Sans", system-ui, sans-serif }}
-body {{ min-height: 90vh; display: grid; place-content: center; margin: 1rem }}
-form {{ display: grid; gap: .75rem; width: min(22rem, 90vw) }} h1 {{ font-size: 1.5rem; margin: 0 }}
-input, button {{ font: inherit; padding: .5rem .75rem; border-radius: .6rem; border: 1px solid #8896a8 }}
-button {{ background: #00629b; color: #fff; border: 0; cursor: pointer }} p {{ margin: 0 }}
-</style></head><body><form method="post" action=""><h1>SeMF Studio</h1><p role="alert">{said}</p>
+FORM = """<form method="post" action=""><h1>SeMF Studio</h1><p role="alert">{said}</p>
 <label for="password">Password</label><input id="password" name="password" type="password" required autofocus
-autocomplete="current-password"><button>Enter</button></form></body></html>"""
+autocomplete="current-password"><button>Enter</button></form>"""
 """The form is sent to the address where it stands, so that what is behind its # is still there afterwards."""
 
 
@@ -70,7 +64,7 @@ class Password:
         if request.method == "POST":
             return await self._answered(request)
         if "text/html" in request.headers.get("accept", "") and request.method == "GET":
-            return HTMLResponse(PAGE.format(said="This server is for those who know its password."), 401)
+            return HTMLResponse(bare_page(FORM.format(said="This server is for those who know its password.")), 401)
         return PlainTextResponse("This server asks for a password; open it in a browser.", 401)
 
     async def _answered(self, request: Request) -> Response:
@@ -86,7 +80,7 @@ class Password:
         except InvalidInput as error:
             right, said = False, sentence(error)
         if not right:
-            return HTMLResponse(PAGE.format(said=said), 401)
+            return HTMLResponse(bare_page(FORM.format(said=said)), 401)
         here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         answer = RedirectResponse("/" + here.lstrip("/"), 303)  # never to another server
         until = str(int(time.time()) + DAYS * 86400)

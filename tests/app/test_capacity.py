@@ -55,6 +55,42 @@ def test_pages_of_one_visitor_and_of_all_are_counted_and_closed_ones_for_a_while
     assert at_once[0]["type"] == "websocket.close" and later[0]["type"] == "websocket.accept"
 
 
+def test_whoever_is_not_let_in_reads_why(monkeypatch):
+    """Streamlit's own page would stay empty: it is never told why its connection is refused."""
+    monkeypatch.setenv("SEMF_MAX_SESSIONS_PER_VISITOR", "1")
+    monkeypatch.setenv("SEMF_MAX_SESSIONS", "2")
+    page = {"accept": "text/html,*/*;q=0.8"}
+
+    async def main():
+        leave = asyncio.Event()
+
+        async def server(scope, receive, send):
+            if scope["type"] == "http":
+                await plain()(scope, receive, send)
+            else:
+                await leave.wait()
+
+        app = Sessions(server)
+        asked = [await answer(app, "/workbench", {HEADER: "a"} | page)]
+        visits = [asyncio.create_task(answer(app, "/_stcore/stream", {HEADER: "a"}, kind="websocket"))]
+        await asyncio.sleep(0.01)
+        asked += [await answer(app, "/workbench", {HEADER: who} | page) for who in "ab"]
+        asked += [await answer(app, path, {HEADER: "a"} | page) for path in ("/studio/download/x/html", "/studio/live/x")]
+        asked.append(await answer(app, "/workbench", {HEADER: "a", "accept": "*/*"}))
+        visits.append(asyncio.create_task(answer(app, "/_stcore/stream", {HEADER: "b"}, kind="websocket")))
+        await asyncio.sleep(0.01)
+        asked.append(await answer(app, "/", {HEADER: "c"} | page))
+        leave.set()
+        for visit in visits:
+            visit.cancel()
+        return asked
+
+    asked = asyncio.run(main())
+    assert [status for status, *_ in asked] == [200, 503, 200, 200, 200, 200, 503]
+    assert b"close some of them" in asked[1][2] and b'http-equiv="refresh"' in asked[1][2] and "retry-after" in asked[1][1]
+    assert b"All places on this server are taken" in asked[-1][2]
+
+
 def test_without_a_public_there_is_no_such_limit(monkeypatch):
     monkeypatch.delenv("SEMF_PUBLIC")
     seen: list = []
