@@ -128,13 +128,19 @@ def growth_row(samples: Sequence[Sample], minutes: float) -> Row:
     return at_most("growth of the server's memory after the warm-up, %", 100 * (last / first - 1), 10, form="{:.1f}", note=note)
 
 
-def traceback_row(folder: Path) -> Row:
-    """What the server itself could not handle."""
+def tracebacks(folder: Path) -> dict[str, list[str]]:
+    """What the server itself could not handle: for each last line, the tracebacks that end with it."""
     text = "".join(file.read_text(errors="replace") for file in folder.glob("server-*.log"))
-    blocks = text.split("Traceback (most recent call last)")[1:]
-    last = [next((line for line in block.splitlines()[1:] if line[:1].strip()), "") for block in blocks]
-    shown = "; ".join(f"{count} × {line}" for line, count in Counter(last).most_common(3))[:300]
-    return at_most("tracebacks in the server's log", len(blocks), 0, form="{:.0f}", note=shown)
+    found: dict[str, list[str]] = {}
+    for block in text.split("Traceback (most recent call last)")[1:]:
+        frames, last = [], ""
+        for line in block.splitlines()[1:]:
+            if line[:1].strip():
+                last = line
+                break
+            frames.append(line)
+        found.setdefault(last, []).append("\n".join(frames))
+    return found
 
 
 def rows(told: dict[str, dict[str, Any]], samples: Sequence[Sample], minutes: float) -> list[Row]:
@@ -196,11 +202,15 @@ def main(argv: list[str] | None = None) -> None:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="semf-soak-") as folder:
         told, samples = soak(minutes, Path(folder))
-        log = traceback_row(Path(folder))
-    found = [*rows(told, samples, minutes), log]
+        failures = tracebacks(Path(folder))
+    shown = "; ".join(f"{len(blocks)} × {line}" for line, blocks in failures.items())[:300]
+    total = sum(map(len, failures.values()))
+    found = [*rows(told, samples, minutes), at_most("tracebacks in the server's log", total, 0, form="{:.0f}", note=shown)]
     title = f"Soak: {VIEWERS} viewers, {VISITORS} visitors, two browsers and an abuser, {minutes:g} minutes"
     print_table(title, found)
     print("\nWhat the abuser was told last:", *(f"- {step}: {said}" for step, said in told["abuse"]["said"].items()), sep="\n")
+    for line, blocks in failures.items():
+        print(f"\n{len(blocks)} × {line}, for instance at\n{blocks[-1]}")
     if any(row.met is False for row in found):
         raise SystemExit(1)
 
