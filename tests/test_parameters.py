@@ -175,7 +175,15 @@ def test_tables_are_copied_and_locked() -> None:
 
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
-    [(0.21437, 3, "0.214"), (5390.4, 3, "5,390"), (1024, 4, "1,024"), (4.73e-15, 3, "4.73·10⁻¹⁵"), (-2e7, 4, "−2·10⁷")],
+    [
+        (0.21437, 3, "0.214"),
+        (5390.4, 3, "5,390"),
+        (1024, 4, "1,024"),
+        (99.7, 2, "100"),
+        (128.4, 2, "130"),
+        (4.73e-15, 3, "4.73·10⁻¹⁵"),
+        (-2e7, 4, "−2·10⁷"),
+    ],
 )
 def test_numbers_are_written_one_way(value: float, digits: int, text: str) -> None:
     assert number(value, digits) == text

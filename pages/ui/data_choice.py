@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.ui import params, places, preparation, previews, proposal, reading, session, uploading, workbench_state
+from semf_core.common.notation import number
 from semf_core.common.parameters import InvalidInput, params_of
 from semf_core.datasets import DATASETS, Dataset, DatasetSource, Reading
 from semf_core.datasets.summary import Facts, Spectrum, image_shapes
@@ -215,7 +216,7 @@ def _numbers(data: Dataset, found: Facts, values: Spectrum) -> None:
         "Range": f"{found.low:.4g} to {found.high:.4g}",
         "Type": found.dtype + (", sparse" if found.is_sparse else ""),
         "Zeros": f"{100 * found.zeros:.3g} %",
-        "Missing": f"{data.missing:,}" + (f" ({100 * found.missing:.2g} %)" if data.missing else ""),
+        "Missing": f"{data.missing:,}" + (f" ({number(100 * found.missing, 2)} %)" if data.missing else ""),
         "Rank": _rank(data, values),
     }
     with st.container(horizontal=True, gap="medium"):

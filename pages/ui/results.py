@@ -153,7 +153,7 @@ def certificate(status: RunStatus) -> None:
             st.metric("Relative error ‖M−UV‖/‖M‖", error, width="content", help=help_on("relative_error"))
             st.metric("SNR of UV", f"{result.snr_db:.2f} dB", width="content", help=help_on("snr"))
             st.metric("Iterations", f"{result.iterations:,}", width="content", help=help_on("iterations"))
-            st.metric("Time", f"{result.seconds:.2g} s", width="content", help=help_on("seconds"))
+            st.metric("Time", f"{number(result.seconds, 2)} s", width="content", help=help_on("seconds"))
         rows = [
             {"Factor": v.factor, "Constraint": f"${v.latex}$", "Violation": f"{v.value:.2g}", "Relative": f"{v.relative:.1g}"}
             for v in result.certificate.violations

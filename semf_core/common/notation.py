@@ -39,7 +39,7 @@ def number(value: float, digits: int = 4) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     text = f"{value:.{digits}g}"
-    if 1000 <= abs(float(text)) < 100_000:
+    if abs(float(text)) < 100_000 and (abs(float(text)) >= 1000 or "e+" in text):
         text = f"{float(text):,.0f}"
     mantissa, _, exponent = text.partition("e")
     return mantissa.replace("-", "−") + (f"·10{str(int(exponent)).translate(RAISED)}" if exponent else "")

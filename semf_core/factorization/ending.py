@@ -206,7 +206,7 @@ def _recent_progress(finish: Finish) -> float | None:
 
 
 def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.2g} %"
+    return f"{number(100 * fraction, 2)} %"
 
 
 def finish_of(run: Run, U: Array, V: Array) -> Finish:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from semf_core.common.notation import number
 from semf_core.datasets.axes import Axes, component_names
 from semf_core.factorization.ending import Ending, ending, finish_of
 from semf_core.mathematics import metrics
@@ -159,7 +160,7 @@ class Result:
                 f"Result: M ({m} × {n}) ≈ U ({m} × {rank}) · V ({rank} × {n})",
                 f"  relative error  {self.relative_error:.4g}",
                 f"  feasible        {'yes' if self.certificate.feasible else 'no'}",
-                f"  ended           {self.stop_reason} after {self.iterations} iterations, {self.seconds:.3g} s",
+                f"  ended           {self.stop_reason} after {self.iterations} iterations, {number(self.seconds, 3)} s",
                 f"  {self.ending.text}",
             ]
         )
