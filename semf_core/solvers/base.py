@@ -71,6 +71,11 @@ class Problem:
         """What the expanded U and V satisfy."""
         return self.sets or (self.x_set, self.y_set)
 
+    @property
+    def convex(self) -> bool:
+        """Both sets are."""
+        return self.x_set.convex and self.y_set.convex
+
     def expand(self, Xt: Array, Y: Array) -> tuple[Array, Array]:
         """Factors of the whole M, as new arrays X (m×p) and Y (p×n)."""
         return _spread(Xt, self.rows, self.shape[0]).T, _spread(Y, self.columns, self.shape[1])
@@ -260,6 +265,10 @@ class Solver(Parametrized):
     def kicks(self, problem: Problem) -> bool:
         """Whether a kick can lead anywhere on this problem."""
         return self.can_kick
+
+    def gives_up(self, problem: Problem, state: State) -> bool:
+        """Whether the kicks so far have shown that another one leads nowhere."""
+        return False
 
     @property
     def descends(self) -> bool:

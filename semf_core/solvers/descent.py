@@ -25,6 +25,7 @@ from semf_core.solvers.base import Array, HalfStep, Problem, State
 from semf_core.solvers.half_steps import moved, relative_change
 from semf_core.solvers.polish import descend
 from semf_core.solvers.recoding import counts_of, recoded
+from semf_core.solvers.starts import takes_negative
 
 FIRST_MOMENTUM, LONGEST = 0.5, 1.0
 GROWTH, LIMIT_GROWTH, DECAY, SHORTEST = 1.05, 1.01, 1.5, 0.01
@@ -32,6 +33,9 @@ GROWTH, LIMIT_GROWTH, DECAY, SHORTEST = 1.05, 1.01, 1.5, 0.01
 SWEEPS, STEPS, CONVEX_STEPS = 10, 5, 15
 """Updates of one factor at most before it is the other's turn: of a swept one between convex sets, of any other, and of
 one in a convex set that takes gradient steps: with few of those the descent comes to rest well above the minimum."""
+
+LEAST_SIZE = 1e-3
+"""Components smaller than this share of the largest one are as likely to begin anew as one of this share."""
 
 HALF_STEPS = (
     HalfStep("U", r"U_+ \approx \arg\min_{U\in\mathcal X}\|M-U\hat V\|_F",
@@ -125,17 +129,22 @@ def revived(problem: Problem, Ut: Array, V: Array) -> tuple[Array, Array]:
 
 
 def may_exchange(problem: Problem) -> bool:
-    """Samples choose among the components: where one begins anew, others take over what it did."""
+    """Components are parts that samples are made of, or choose among: where one begins anew, others take over what it did."""
     views = factor_views(problem.x_set, problem.y_set, problem.rank)
-    return problem.rank > 1 and problem.matrix.identity and any(view.counts is not None for view in views)
+    parts = not takes_negative(problem.y_set, (problem.rank, problem.matrix.shape[1]))
+    supports = any(view.binds_support for view in views)
+    chosen = any(view.counts is not None for view in views) or (parts and (supports or problem.convex))
+    return problem.rank > 1 and problem.matrix.identity and chosen
 
 
 def exchanged(problem: Problem, Ut: Array, V: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    """U and V with any one component begun anew from a sample, the likelier the worse it is fitted."""
+    """U and V with one component begun anew from a sample, the likelier the worse it is fitted and the smaller the component."""
     missing = np.maximum(_misfits(problem.matrix, Ut, V), 0).astype(np.float64)
     total = missing.sum()
     sample = rng.choice(len(missing), size=1, p=missing / total if 0 < total < np.inf else None)
-    return _begun_anew(problem, Ut, V, rng.integers(len(V), size=1), sample)
+    sizes = (np.linalg.norm(Ut, axis=1) * np.linalg.norm(V, axis=1)).astype(np.float64)
+    chances = 1 / np.maximum(sizes, LEAST_SIZE * sizes.max()) if sizes.any() else np.ones(len(V))
+    return _begun_anew(problem, Ut, V, rng.choice(len(V), size=1, p=chances / chances.sum()), sample)
 
 
 def _misfits(M: DataMatrix, Ut: Array, V: Array) -> Array:
@@ -150,8 +159,9 @@ def _begun_anew(problem: Problem, Ut: Array, V: Array, which: Array, samples: Ar
     parts = M.right(chosen, Ut)
     lengths = np.linalg.norm(parts, axis=1, keepdims=True)
     others = np.delete(np.linalg.norm(Ut, axis=1), which)
+    usual = others[others > 0].mean() if others.any() else lengths
     new_U, new_V = Ut.copy(), V.copy()
-    new_U[which] = parts * (others[others > 0].mean() / np.where(lengths > 0, lengths, np.inf))
+    new_U[which] = parts * (usual / np.where(lengths > 0, lengths, np.inf))
     new_V[which] = 0
     new_U = np.ascontiguousarray(problem.x_set.project(new_U.T).T)
     view = factor_views(problem.x_set, problem.y_set, len(V))[1]

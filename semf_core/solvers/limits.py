@@ -89,6 +89,8 @@ class Rules:
     patience: Patience
     kicks: bool
     """A kick follows where a start is stuck above the target."""
+    by_tolerance: bool
+    """A descent is stuck only when (9) says so: there is nothing else to try, or it may be slow but does not lead astray."""
     search_length: float
     """Iterations of a search after which a descent begins even where it has not stagnated."""
     reserve: int
@@ -99,4 +101,5 @@ class Rules:
         patience = limits.patience(solver.patience_on(problem))
         kicks = patience.kick and solver.can_kick and solver.kicks(problem)
         reserve = limits.max_iter // 20 if solver.descends else 0
-        return cls(patience, kicks, solver.search_length(problem), reserve)
+        by_tolerance = not kicks or problem.convex
+        return cls(patience, kicks, by_tolerance, solver.search_length(problem), reserve)

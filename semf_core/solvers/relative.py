@@ -33,8 +33,11 @@ A large ε moves the penalties while supports still change, a small one settles 
 change for longer: there (the second row) the large ones come first.
 """
 
-EXCHANGES = 2
-"""Where samples choose among components, so many single ones begin anew, with a descent each, before the search goes on."""
+EXCHANGES, EXCHANGES_IN_VAIN = 5, 8
+"""Where components may begin anew, so many single ones do, with a descent each, before the search goes on; between convex
+sets, where a search would lead back, so many in a row until one of them has brought a better fit."""
+BETTER = 1e-4
+"""By this share ‖M−UV‖ has to be smaller for that."""
 WINDOW_OF_EXCHANGES = 35
 """There stagnation is judged sooner, which makes room for more of them."""
 ANYWHERE = 4
@@ -99,8 +102,11 @@ class RelativeADMM(Splitting):
         return self.can_descend and self.descend
 
     def kicks(self, problem: Problem) -> bool:
-        """Between convex sets a descent ends where a kick would lead back to; elsewhere other supports may be better."""
-        return not (self.descends and problem.x_set.convex and problem.y_set.convex)
+        """Between convex sets a descent ends where a search near it would lead back to; elsewhere other supports may be better."""
+        return not (self.descends and problem.convex) or may_exchange(problem)
+
+    def gives_up(self, problem: Problem, state: State) -> bool:
+        return problem.convex and state.numbers.get("exchanges", 0) >= EXCHANGES_IN_VAIN
 
     def patience_on(self, problem: Problem) -> Patience:
         return replace(self.patience, window=WINDOW_OF_EXCHANGES) if self._exchanges(problem) else self.patience
@@ -116,7 +122,7 @@ class RelativeADMM(Splitting):
 
     def _phase(self, problem: Problem, state: State) -> tuple[float, float]:
         """By what c is multiplied from the last kick on, and what counts as progress."""
-        if problem.x_set.convex and problem.y_set.convex:
+        if problem.convex:
             return 1.0, self.epsilon or EPSILON
         cycle = CYCLES[int(state.numbers.get("signed", 0))]
         factor, epsilon = cycle[int(state.numbers.get("kicks", 0)) % len(cycle)]
@@ -157,8 +163,12 @@ class RelativeADMM(Splitting):
     def kick(self, problem: Problem, state: State, W: Array, Z: Array, rng: np.random.Generator) -> State:
         """A component begun anew, or a search from a Y near V or, every so often, anywhere, with the next pair of the cycle."""
         p, numbers = state.rank, state.numbers
-        if self._exchanges(problem) and numbers.get("exchanges", 0) < EXCHANGES:
-            numbers["exchanges"] = numbers.get("exchanges", 0) + 1
+        exchanges = numbers.get("exchanges", 0)
+        if self._exchanges(problem) and (problem.convex or exchanges < EXCHANGES):
+            residual = problem.matrix.residual(W[p:], Z[p:])
+            if problem.convex and residual < (1 - BETTER) * numbers.get("exchanged_from", np.inf):
+                exchanges = 0
+            numbers.update(exchanges=exchanges + 1, exchanged_from=residual)
             Ut, V = exchanged(problem, W[p:], Z[p:], rng)
             return begin_descent(problem, state, np.vstack([Ut, Ut]), np.vstack([V, V]))
         kicks = numbers.get("kicks", 0) + 1

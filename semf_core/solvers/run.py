@@ -194,7 +194,7 @@ class Run:
         elif descends and not self._descending and (stuck or astray or self._searched >= self._rules.search_length):
             why = "stagnation: " if stuck else "X and Y run away: " if astray else ""
             return self._descend(f"{why}U and V are improved themselves", self.state.W, self.state.Z)
-        elif stuck and not solved and self._rules.kicks and left > 2 * self._rules.reserve:
+        elif stuck and not solved and self._kicks_help and left > 2 * self._rules.reserve:
             return self._kick()
         elif settled:
             reason = "converged"
@@ -221,9 +221,9 @@ class Run:
     def _stagnates(self) -> bool:
         """The best ‖M−UV‖ of the last window is hardly below that of the window before.
 
-        A descent, which never grows, is judged sooner, or where no kick can follow, by (9) alone.
+        A descent, which never grows, is judged sooner, or by (9) alone.
         """
-        if self._descending and not self._rules.kicks:
+        if self._descending and self._rules.by_tolerance:
             return False
         window, enough = self._rules.patience.window, self._rules.patience.stagnation
         if self._descending:
@@ -232,6 +232,10 @@ class Run:
             return False
         recent = self.history.recent(2 * window)
         return bool(recent[window:].min() >= (1 - enough) * recent[:window].min())
+
+    @property
+    def _kicks_help(self) -> bool:
+        return self._rules.kicks and not self.solver.gives_up(self.problem, self.state)
 
     def _kick(self) -> None:
         W, Z = self.best if self.solver.descends else (self.state.W, self.state.Z)

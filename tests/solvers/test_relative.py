@@ -204,7 +204,7 @@ def test_a_search_that_never_stagnates_ends_in_a_descent(monkeypatch):
     monkeypatch.setattr(relative, "LONGEST_SEARCH", 20)
     falls = Run._stagnates
     monkeypatch.setattr(Run, "_stagnates", lambda run: run._descending and falls(run))
-    events = run_on(data(), (Nonnegative(), Sparse(3)), Nonnegative(), iterations=300).events
+    events = run_on(data(), (Nonnegative(), Sparse(3)), (), iterations=300).events
     searched = [after.iteration - kick.iteration for kick, after in pairwise(events) if kick.kind == "kick"]
     assert events[0].iteration == 20 and events[0].kind == "descent"
     assert searched and set(searched[:-1]) == {20}
