@@ -102,7 +102,7 @@ class RelativeADMM(Splitting):
         return self.can_descend and self.descend
 
     def kicks(self, problem: Problem) -> bool:
-        """Between convex sets a descent ends where a search near it would lead back to; elsewhere other supports may be better."""
+        """Between convex sets a search would lead back to where a descent ends; elsewhere other supports may be better."""
         return not (self.descends and problem.convex) or may_exchange(problem)
 
     def gives_up(self, problem: Problem, state: State) -> bool:

@@ -253,6 +253,33 @@ def test_where_samples_choose_among_components_single_ones_begin_anew_before_the
         kicks.clear()
 
 
+@pytest.mark.parametrize("sets", [(Nonnegative(), Nonnegative()), (Nonnegative(), Simplex()), ((), Nonnegative())])
+def test_between_convex_sets_components_begin_anew_until_so_many_in_a_row_bring_nothing(sets):
+    best, kicks = [], []
+
+    def note(run: Run) -> None:
+        best.append(run.best_uv)
+        if run.events and run.events[-1] == Event(run.iterations, "kick", run.events[-1].text):
+            kicks.append(run.iterations)
+            assert run.state.numbers["descending"]
+
+    problem = make_problem(data(shape=(ROWS, 40)), RANK, *sets, solver=RelativeADMM())
+    run = Run(problem, RelativeADMM(), Limits(max_iter=5000), 0).finish(note)
+    assert run.stop_reason == "converged" and len(kicks) >= relative.EXCHANGES_IN_VAIN
+    at = [best[kick - 1] for kick in kicks]
+    gains = [i for i in range(1, len(at)) if at[i] < (1 - relative.BETTER) * at[i - 1]]
+    assert len(kicks) == (gains[-1] if gains else 0) + relative.EXCHANGES_IN_VAIN
+    descend = Run(problem, RelativeADMM(descend=False), Limits(max_iter=300), 0).finish()
+    assert not descend.state.numbers.get("exchanges")
+
+
+@pytest.mark.parametrize("seed", [10, 30])
+def test_swimmer_without_noise_is_factorized_exactly_by_plain_nmf(seed):
+    """From seed 10 the first descent settles at an error of 0.14 after 22 iterations."""
+    swimmer = DATASETS.parse("swimmer").load().data
+    assert factorize(swimmer, 17, Nonnegative(), Nonnegative(), seed=seed).relative_error < 2e-3
+
+
 @pytest.mark.parametrize("unit", [1.0, 2.0**40])
 def test_a_component_that_is_exchanged_leaves_the_others_of_u_as_they_are(unit):
     sets = (Nonnegative(), (Nonnegative(), Sparse(2)))
