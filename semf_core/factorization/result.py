@@ -13,7 +13,7 @@ from semf_core.datasets.axes import Axes, component_names
 from semf_core.factorization.ending import Ending, ending, finish_of
 from semf_core.mathematics import metrics
 from semf_core.sets import StructureSet, members_of
-from semf_core.solvers.run import Event, History, Run
+from semf_core.solvers import Event, History, Run
 
 Array = np.ndarray
 FEASIBLE = 1e-8

@@ -8,7 +8,7 @@ from semf_core.solvers.csmf import CSMF, CSMFnc, CSMFncc
 from semf_core.solvers.divergence import LNMF, DivergenceFitNMF, NsNMF
 from semf_core.solvers.ehals import ExtrapolatedNMF
 from semf_core.solvers.fixed_dictionary import SparseCoding
-from semf_core.solvers.history import COLUMNS, History
+from semf_core.solvers.history import COLUMNS, Event, History
 from semf_core.solvers.independent import FastICA, NonnegativeICA
 from semf_core.solvers.ksvd import KSVD, OptimalDirections
 from semf_core.solvers.lasso_pca import LassoPCA
@@ -25,7 +25,7 @@ from semf_core.solvers.orthonormal import OrthonormalDictionary
 from semf_core.solvers.prototypes import KMeans, LikelihoodDictionary
 from semf_core.solvers.relative import RelativeADMM
 from semf_core.solvers.reverse_convex import RelaxedSparsity, SparsePCA, SparsityMax, TangentPlane
-from semf_core.solvers.run import Event, Run
+from semf_core.solvers.run import Run
 from semf_core.solvers.spatial import SpatialNCA, SpatialNMF
 from semf_core.solvers.spectral import LatentSemanticIndexing, PrincipalComponents, TruncatedSVD
 from semf_core.solvers.structured_pca import StructuredSparsePCA

@@ -8,6 +8,7 @@ the number of iterations alone, so a run that is repeated or resumed keeps the s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +21,15 @@ FULL = 1 << 15
 HALF = FULL // 2
 END = 2 + len(COLUMNS)
 """Numbers that say where a bounded history stands: iterations, the decision since its last row, and the last iteration's row."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened between two iterations: a kick, a new start, an edit, a polish."""
+
+    iteration: int
+    kind: str
+    text: str = ""
 
 
 def rows_after(iterations: int) -> int:

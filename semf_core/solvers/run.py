@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from semf_core.common.errors import InvalidInput
 from semf_core.solvers.base import Array, Case, Frame, Problem, Solver, State, pack_state, unpack_state
-from semf_core.solvers.history import COLUMNS, History
+from semf_core.solvers.history import COLUMNS, Event, History
 from semf_core.solvers.limits import Limits, Rules
 from semf_core.solvers.polish import polish
 from semf_core.solvers.starts import started
@@ -32,15 +32,6 @@ BY_ITSELF = ("kick", "descent", "restart")
 Checkpointed = str | Path | BinaryIO | bytes | Mapping[str, Array]
 MOST_EVENTS = 10_000
 """Kicks, descents and new starts that are listed; a run that goes on has as many as it likes."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that happened between two iterations: a kick, a new start, an edit, a polish."""
-
-    iteration: int
-    kind: str
-    text: str = ""
 
 
 class Run:
@@ -401,4 +392,4 @@ def _loaded(file: str | Path | BinaryIO | bytes) -> dict[str, Array]:
         return {name: stored[name] for name in stored.files}
 
 
-__all__ = ["COLUMNS", "Case", "Event", "History", "Limits", "Run"]
+__all__ = ["COLUMNS", "Case", "History", "Limits", "Run"]
