@@ -25,8 +25,6 @@ DTYPE = Param("choice", None, choices=("float32", "float64"), optional=True, hel
 FLASH, PASTE = "semf_model_flash", "semf_paste"
 OPTIONS, LIMITS, TEXT = "panel-options", "panel-limits", "panel-text"
 LONGEST = 8_000
-MOST_CHARACTERS = 4_000_000
-"""Of a pasted model: its numbers take thirty times as many bytes while they are read."""
 
 
 def draw(shown: Bench) -> bool:
@@ -205,7 +203,7 @@ def _take_pasted() -> None:
     try:
         if not text.strip():
             raise InvalidInput("the text", "is empty", "paste a model into it first")
-        new = _on_data_here(_checked_model(text))
+        new = _on_data_here(ModelSpec.from_json(params.pasted(text)))
         combine(new.x), combine(new.y)
         session.load(new.dataset)
         session.set_spec(new)
@@ -214,13 +212,6 @@ def _take_pasted() -> None:
     else:
         st.session_state[PASTE] = ""
         st.session_state[FLASH] = ("success", "The pasted model is in use.")
-
-
-def _checked_model(text: str) -> ModelSpec:
-    if len(text) > MOST_CHARACTERS:
-        longest = f"{MOST_CHARACTERS / 1e6:g} million characters"
-        raise InvalidInput("the text", f"has more than {longest}", "give large matrices as files on this page")
-    return ModelSpec.from_json(text)
 
 
 def _on_data_here(model: ModelSpec) -> ModelSpec:

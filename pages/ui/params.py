@@ -38,6 +38,8 @@ NOTHING = Around()
 ADDRESS = re.compile(r"\\:(?=/)|www(?=\.)|@", re.IGNORECASE)
 """Where an address is to be broken: http:// and the like (its colon has been escaped), www., and mail."""
 WORD_JOINER = "\u2060"
+MOST_CHARACTERS = 4_000_000
+"""Of a pasted model or study: its numbers take thirty times as many bytes while they are read."""
 
 
 # -- one value ---------------------------------------------------------------------------------
@@ -55,6 +57,14 @@ def help_text(p: Param) -> str:
         return f"{text} (counted from {FIRST})."
     bounded = p.kind in {"integer", "number", "integers", "numbers"} and (p.low is not None or p.high is not None)
     return f"{text} ({p.describe_range()})." if bounded else f"{text}."
+
+
+def pasted(text: str) -> str:
+    """The same text, unless it is too long to be read here."""
+    if len(text) > MOST_CHARACTERS:
+        longest = f"{MOST_CHARACTERS / 1e6:g} million characters"
+        raise InvalidInput("the text", f"has more than {longest}", "give large matrices as files instead")
+    return text
 
 
 def keep(key: str, value: Any) -> None:

@@ -196,7 +196,7 @@ def pasted() -> None:
     closed = get_service().read_only
     if text.strip() and st.button("Start it", key="study-json-start", icon=":material/play_arrow:", disabled=closed):
         try:
-            study = Study.from_json(text)
+            study = Study.from_json(params.pasted(text))
             study_page.start(study.sized(next(iter(study.sizes))) if study.sizes else study)
         except InvalidInput as error:
             show_error(error)

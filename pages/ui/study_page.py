@@ -162,7 +162,8 @@ def results(study_id: str, was_moving: bool) -> None:
             choice_view(study_id, table, names)
         for number, view in enumerate(study.views):
             if not (names and shows_choice(view, names)):
-                figure(study_id, view.draw(table), number)
+                with error_boundary():
+                    figure(study_id, studies.drawing(study_id, view, table), number)
         if "factors" in study.keep and not progress.moving:
             atlas_view(study_id)
 

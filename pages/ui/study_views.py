@@ -106,12 +106,12 @@ def _side_by_side(study_id: str, atlas: Atlas) -> None:
     image_shape, axes = studies.cell_view(study_id, atlas.runs[0])
     shape, names = column_shape(image_shape, axes), _names(study_id, atlas)
     similar = [(i, s) for i, s in enumerate(atlas.solutions) if s.similar][:SHOWN]
-    kept = studies.components(study_id, [atlas.runs[s.representative] for _, s in similar])
     for first in range(0, len(similar), ACROSS):
         for column, (i, solution) in zip(st.columns(ACROSS), similar[first : first + ACROSS], strict=False):
             run = solution.representative
             order = atlas.columns[run]
-            U = kept[atlas.runs[run]][:, order[order >= 0]]
+            (whole,) = studies.components(study_id, [atlas.runs[run]]).values()
+            U = whole[:, order[order >= 0]]
             words = f"Solution {i + 1}: error {solution.error:.4g}, {len(solution.members)} runs"
             called = [name for name, place in zip(names, order, strict=True) if place >= 0]
             with column:

@@ -66,6 +66,13 @@ class Quota:
         share = server_limits().store_per_visitor_mb
         return share < math.inf and self.shares.used(visitor) > share * MB
 
+    def check_growth(self, visitor: str) -> None:
+        """Stop what writes for a visitor once the store, or his share of it, is full."""
+        if self.is_full():
+            raise InvalidInput("store", "is full", "delete what is no longer needed")
+        if self.is_full_for(visitor):
+            raise InvalidInput("store", "your share of it is full", "delete what you no longer need", whole=True)
+
     @property
     def _reserved(self) -> Path:
         return self.home / "reserved"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -14,6 +15,7 @@ from semf_core.studies.store import StudyStore
 from semf_core.studies.views import near_best
 
 Array = np.ndarray
+ARRAYS = ("errors", "columns", "cosines", "stability")
 SAME = 0.95
 """Runs whose components match with this mean cosine are the same solution."""
 
@@ -53,6 +55,18 @@ class Atlas:
     """For each component of the reference the mean |cosine| over the other runs that fit equally well."""
     solutions: tuple[Solution, ...]
     """Best error first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types, to be sent to another process."""
+        arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
+        return {"runs": self.runs, "reference": self.reference, "solutions": [asdict(s) for s in self.solutions], **arrays}
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Atlas:
+        """What `to_dict` has made."""
+        solutions = tuple(Solution(**{**s, "members": tuple(s["members"])}) for s in form["solutions"])
+        arrays = {name: np.array(form[name]) for name in ARRAYS}
+        return cls(runs=tuple(form["runs"]), reference=form["reference"], solutions=solutions, **arrays)
 
 
 def make_atlas(factors: Sequence[Array], errors: Array, runs: Sequence[int] | None = None) -> Atlas:

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from semf_core.common.errors import InvalidInput
 from semf_core.runs.files import DamagedFile, DiskFull, needing_room, try_lock
-from semf_core.runs.home import default_home
+from semf_core.runs.home import Quota, default_home
 from semf_core.runs.pool import start_process
 from semf_core.runs.worker import error_message
 from semf_core.sandbox.rlimits import lower_priority
@@ -33,6 +33,8 @@ TURN_SECONDS = 30.0
 IDLE_SECONDS = 2.0
 """How long the process waits for more before it ends."""
 LOOK_SECONDS = 0.25
+STORE_SECONDS = 3.0
+"""Between two looks at the size of the store."""
 MOST_LOG_BYTES = 1 << 20
 
 _STARTED: list[subprocess.Popen[bytes]] = []
@@ -82,6 +84,7 @@ class Service:
     def __init__(self, queue: StudyQueue, home: Path, stuck: set[str]) -> None:
         """`stuck` are studies that cannot go on now, nor even be taken out of the queue: the disk is full."""
         self.queue, self.home, self.stuck = queue, home, stuck
+        self._quota = Quota(home)
         self._executor: Executor | None = None
 
     def serve(self) -> None:
@@ -116,13 +119,21 @@ class Service:
         executor = self._executor = self._executor or make_executor(home=self.home)
         began = time.monotonic()
 
+        visitor, due = self.queue.visitor(store.results), 0.0
+
         def over() -> bool:
             return time.monotonic() - began > TURN_SECONDS and self.queue.others_wait(store.results)
+
+        def check_room() -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                self._quota.check_growth(visitor)
+                due = time.monotonic() + STORE_SECONDS
 
         with store.held():
             runner = store.announce(executor.slots)
             try:
-                ended = Loop(store, store.study(), executor, runner, turn_over=over).run()
+                ended = Loop(store, store.study(), executor, runner, turn_over=over, check_room=check_room).run()
             finally:
                 runner.leave()
         if ended == "cancel":

@@ -14,7 +14,7 @@ from semf_core.runs.channel import ServerGone
 from semf_core.runs.home import default_home
 from semf_core.runs.uploads import load_source
 from semf_core.runs.worker import error_message
-from semf_core.studies.kept_arrays import packed
+from semf_core.studies.kept_arrays import check_kept, packed
 from semf_core.studies.measures import Outcome, measured, measures_from_form
 from semf_core.studies.progress import Finished
 from semf_core.studies.trials import Trial
@@ -35,7 +35,7 @@ def carry_out(
     """Run a cell. What is wrong with the cell itself becomes a sentence; a gone server passes through."""
     began = time.perf_counter()
     try:
-        outcome = observe(Trial.from_dict(order["trial"]), go_on, dataset, home)
+        outcome = observe(Trial.from_dict(order["trial"]), go_on, dataset, home, order["keep"])
         values = measured(measures_from_form(order["measures"]), outcome)
         kept = packed(order["keep"], outcome.run)
     except ServerGone:
@@ -46,12 +46,17 @@ def carry_out(
 
 
 def observe(
-    trial: Trial, go_on: Callable[[], object] = lambda: None, dataset: Dataset | None = None, home: Path | None = None
+    trial: Trial,
+    go_on: Callable[[], object] = lambda: None,
+    dataset: Dataset | None = None,
+    home: Path | None = None,
+    keep: Sequence[str] = (),
 ) -> Outcome:
-    """The finished run of a trial."""
+    """The finished run of a trial, of which so much is to be kept."""
     source = trial.model.dataset
     loaded = dataset or DATASETS.get(source, lambda: load_source(source, home or default_home()))
     prepared = trial.data.apply(loaded)
+    check_kept(keep, prepared.dataset.shape, trial.model.rank)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # an overflow ends the run as "diverged"
         began = time.process_time()

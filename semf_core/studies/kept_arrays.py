@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from semf_core.common.errors import InvalidInput
 from semf_core.mathematics.precision import single
 from semf_core.solvers import Run
 
 Array = np.ndarray
 KEEPS = ("factors", "history")
+FACTORS, HISTORY = ("U", "V"), ("iteration", "residual_xy", "residual_uv")
 POINTS = 200
 """Iterations that are kept of a history, log-spaced."""
+MOST_BYTES = 16 << 20
+"""Factors of one run, at most: pages read those of several runs."""
+
+
+def check_kept(names: Sequence[str], shape: tuple[int, int], rank: int) -> None:
+    """Reject to keep factors that are too large to be compared, before they are computed."""
+    size = 4 * rank * sum(shape)
+    if "factors" in names and size > MOST_BYTES:
+        sizes = f"names factors of {size / 2**20:.0f} MB in each run, and {MOST_BYTES >> 20} MB is the most"
+        raise InvalidInput("keep", sizes, "leave the factors out, or take a lower rank")
 
 
 def packed(names: Sequence[str], run: Run) -> str:
@@ -39,7 +51,7 @@ def thinned(run: Run) -> dict[str, Array]:
     return {"iteration": numbers[kept], "residual_xy": history["residual_xy"][kept], "residual_uv": history["residual_uv"][kept]}
 
 
-def unpacked(kept: str) -> dict[str, Array]:
-    """The arrays that `packed` made a text of."""
+def unpacked(kept: str, names: Iterable[str] = (*FACTORS, *HISTORY)) -> dict[str, Array]:
+    """Those of the named arrays that `packed` has put into a text."""
     with np.load(io.BytesIO(base64.b64decode(kept)), allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+        return {name: stored[name] for name in names if name in stored.files}

@@ -110,6 +110,12 @@ class StudyQueue:
         except DamagedFile:
             return False
 
+    def visitor(self, study_id: str) -> str:
+        """Who has asked for a study that runs or waits."""
+        with self._connection() as base:
+            found = base.execute("SELECT visitor FROM queue WHERE study=?", (study_id,)).fetchone()
+        return found[0] if found else ""
+
     def visitors(self) -> list[str]:
         """The visitor of each study that runs or waits; nobody where the file is damaged, which `put` sets aside."""
         with suppress(DamagedFile), self._connection() as base:

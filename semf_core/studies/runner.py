@@ -34,6 +34,8 @@ class Loop:
     on_progress: Callable[[int], None] = lambda recorded: None
     turn_over: Callable[[], bool] = lambda: False
     """Whether it is time to let another study run."""
+    check_room: Callable[[], object] = lambda: None
+    """Raises where nothing more may be written."""
 
     def __post_init__(self) -> None:
         self._forms = [measure_form(m) for m in self.study.measures]
@@ -64,6 +66,7 @@ class Loop:
 
     def _look(self, wish: str) -> str:
         """What is wished now; a turn that is over stays so until its last cells are done."""
+        self.check_room()
         asked = self.store.wish()
         if asked == "run":
             asked = "turn" if wish == "turn" or self.turn_over() else "run"

@@ -32,7 +32,8 @@ from semf_core.runs.home import MB, Quota
 from semf_core.runs.ids import key_hash, key_matches, new_id
 from semf_core.runs.journal import note
 from semf_core.runs.uploads import Upload, load_source, public_form
-from semf_core.studies.atlas import Atlas, atlas_of
+from semf_core.studies import sandboxed
+from semf_core.studies.atlas import Atlas
 from semf_core.studies.background import start_in_background
 from semf_core.studies.best import Setting, best_settings
 from semf_core.studies.catalogue import builtin_names, builtin_sized, builtin_study
@@ -41,6 +42,7 @@ from semf_core.studies.store import Progress, StudyStore
 from semf_core.studies.study import Cell, Study
 from semf_core.studies.study_file import SharedStudy, export_study, read_study
 from semf_core.studies.tables import ResultTable
+from semf_core.studies.views import Drawing, View
 
 Array = np.ndarray
 
@@ -74,6 +76,8 @@ class Studies:
         self._quota = Quota(home)
         self._known: Cache[str, Study] = Cache()
         self._tables: Cache[str, ResultTable] = Cache()
+        self._atlases: Cache[tuple[str, tuple[int, ...]], Atlas | None] = Cache()
+        self._drawings: Cache[tuple[str, str], Drawing] = Cache()
         self._shapes: Cache[DatasetSource, tuple[int, int]] = Cache()
         self._views: Cache[DatasetSource, tuple[tuple[int, int] | None, Axes]] = Cache()
         self._queue = StudyQueue(home / "studies")
@@ -213,8 +217,26 @@ class Studies:
     def failures(self, study_id: str) -> list[tuple[int, str]]:
         return self._store(study_id).failures()
 
-    def atlas(self, study_id: str, numbers: list[int] | None = None) -> Atlas | None:
-        return atlas_of(self._store(study_id), numbers)
+    def drawing(self, study_id: str, view: View, table: ResultTable) -> Drawing:
+        """What a view shows of a table; one that needs what runs have kept is drawn in the limited child."""
+        if not view.needs:
+            return view.draw(table)
+
+        def drawn() -> Drawing:
+            places = {"study_id": study_id, "home": str(self.home)}
+            return Drawing.from_dict(sandbox.call(sandboxed.draw, "figure", view=view.to_dict(), **places))
+
+        return self._drawings.get((study_id, json.dumps(view.to_dict())), drawn, int(table.done.sum()))
+
+    def atlas(self, study_id: str, numbers: list[int]) -> Atlas | None:
+        """The runs of some cells compared, in the limited child; None if they have kept nothing."""
+
+        def compared() -> Atlas | None:
+            places = {"study_id": study_id, "home": str(self.home)}
+            form = sandbox.call(sandboxed.compare, "atlas", numbers=numbers, **places)
+            return None if form is None else Atlas.from_dict(form)
+
+        return self._atlases.get((study_id, tuple(numbers)), compared, self._store(study_id).newest())
 
     def components(self, study_id: str, numbers: list[int]) -> dict[int, Array]:
         """U of some cells, where it was kept."""

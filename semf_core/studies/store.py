@@ -27,7 +27,7 @@ from semf_core.runs.files import DamagedFile, read_json, reading, set_aside, who
 from semf_core.runs.home import default_home
 from semf_core.runs.ids import checked_id
 from semf_core.studies.database import is_writable, open_database, told
-from semf_core.studies.kept_arrays import unpacked
+from semf_core.studies.kept_arrays import HISTORY, unpacked
 from semf_core.studies.progress import Finished, Progress, state_of
 from semf_core.studies.queue import StudyQueue
 from semf_core.studies.runner_locks import Runner, announce, living
@@ -357,14 +357,15 @@ class StudyStore:
 
     def components(self, numbers: Sequence[int] | None = None) -> dict[int, Array]:
         """U of the cells (all, if none are named) that kept it."""
-        return {n: kept["U"].astype(float) for n, kept in self._arrays(numbers).items() if "U" in kept}
+        return {n: kept["U"].astype(float) for n, kept in self._arrays(numbers, ("U",)).items()}
 
     def histories(self, numbers: Sequence[int] | None = None) -> dict[int, History]:
         """Thinned histories of the cells (all, if none are named) that kept them."""
-        return {n: kept for n, kept in self._arrays(numbers).items() if "iteration" in kept}
+        return dict(self._arrays(numbers, HISTORY))
 
-    def _arrays(self, numbers: Sequence[int] | None) -> dict[int, dict[str, Array]]:
-        return {n: unpacked(text) for n, text in sorted(self.kept(numbers).items())}
+    def _arrays(self, numbers: Sequence[int] | None, names: Sequence[str]) -> dict[int, dict[str, Array]]:
+        found = {n: unpacked(text, names) for n, text in sorted(self.kept(numbers).items())}
+        return {n: arrays for n, arrays in found.items() if arrays}
 
     def created(self) -> float:
         return float(self.notes().get("created", 0))

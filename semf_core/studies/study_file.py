@@ -30,6 +30,7 @@ from semf_core.runs.uploads import public_form
 from semf_core.snapshots.archive import canonical_json, packed, read_json_member, unpacked
 from semf_core.snapshots.format import most_content_bytes, most_file_bytes
 from semf_core.snapshots.label import LONGEST_NOTE, readable
+from semf_core.studies.kept_arrays import FACTORS, HISTORY, MOST_BYTES
 from semf_core.studies.store import STUDY, Finished, StudyStore
 from semf_core.studies.study import Cell, Study
 
@@ -40,7 +41,8 @@ FIELDS = {"cell", "seconds", "values", "error", "lost"}
 LARGEST = sys.float_info.max
 LONGEST = 1e12
 """Seconds that no run takes."""
-FACTORS, HISTORY = {"U", "V"}, {"iteration", "residual_xy", "residual_uv"}
+MOST_KEPT = MOST_BYTES + MB
+"""What one run may have kept: factors, and a history beside them."""
 
 
 @dataclass(frozen=True)
@@ -151,8 +153,8 @@ def _check_kept(name: str, content: str, study: Study, room: int) -> int:
         file = io.BytesIO(base64.b64decode(content, validate=True))
     except (binascii.Error, ValueError):
         raise InvalidInput(name, "what it kept is not base64; the file was changed", whole=True) from None
-    wanted = (FACTORS if "factors" in study.keep else set()) | (HISTORY if "history" in study.keep else set())
-    with open_archive(name, file, Limits(max_bytes=room, max_members=len(wanted))) as archive:
+    wanted = {*(FACTORS if "factors" in study.keep else ()), *(HISTORY if "history" in study.keep else ())}
+    with open_archive(name, file, Limits(max_bytes=min(room, MOST_KEPT), max_members=len(wanted))) as archive:
         infos = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if set(infos) != wanted:
             raise InvalidInput(name, "kept other arrays than the study asks for; the file was changed")

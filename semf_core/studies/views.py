@@ -5,8 +5,8 @@ A view turns a table of results into plain series or a grid; pages draw these, t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -47,6 +47,18 @@ class Series:
     ordered: bool = True
     """Its positions follow on one another, so that a line may join them; names do not."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types, to be sent to another process."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in values.items()}
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Series:
+        """What `to_dict` has made."""
+        arrays = {name: np.array(form[name]) for name in ("middle", "low", "high", "counts", "cells") if form[name] is not None}
+        numbers = None if form["numbers"] is None else tuple(form["numbers"])
+        return cls(**{**form, **arrays, "x": tuple(form["x"]), "numbers": numbers})
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -74,6 +86,16 @@ class Drawing:
     rate: bool = False
     log: bool = False
     """Orders of magnitude matter: a logarithmic axis may be drawn."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """One without a grid as JSON types, to be sent to another process."""
+        words = {name: getattr(self, name) for name in ("title", "x_title", "y_title", "rate", "log")}
+        return words | {"view": self.view.to_dict(), "series": [s.to_dict() for s in self.series]}
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Drawing:
+        """What `to_dict` has made."""
+        return cls(**{**form, "view": VIEWS.build(form["view"]), "series": tuple(map(Series.from_dict, form["series"]))})
 
     @property
     def clickable(self) -> bool:
