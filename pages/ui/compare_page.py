@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.ui import glossary, params, session
 from pages.ui.compare_feed import reader
+from pages.ui.error_boundary import error_boundary
 from pages.ui.live import address
 from semf_core.common.errors import InvalidInput
 from semf_core.comparison import SCORES, Comparison, comparison, comparison_names
@@ -208,6 +209,7 @@ def _pin_link() -> None:
 # -- what is seen ------------------------------------------------------------------------------
 
 
+@error_boundary()
 def table(run_ids: Sequence[str]) -> None:
     """All scores, sortable; refreshed by the page's fragment while runs move."""
     rows = reader().scores(run_ids)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
-from streamlit.errors import FragmentHandledException
 
 from pages.ui.params import show_error
 from semf_core.common.errors import InvalidInput
@@ -18,14 +17,9 @@ SORRY = "Something went wrong here, and it is not your fault. The details are in
 
 @contextmanager
 def error_boundary() -> Iterator[None]:
-    """Run a page's body; Streamlit's own control flow (rerun, stop, switch_page) passes through.
-
-    What went wrong in a fragment has been said in its place already, by `on_script_error`.
-    """
+    """Run a page's body, or a fragment's; Streamlit's own control flow (rerun, stop, switch_page) passes through."""
     try:
         yield
-    except FragmentHandledException:
-        raise
     except InvalidInput as error:
         show_error(error)
     except Exception:

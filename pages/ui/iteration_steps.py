@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.ui.error_boundary import error_boundary
 from pages.ui.glossary import explain, help_on
 from pages.ui.images import basis
 from pages.ui.params import show_error
@@ -28,6 +29,7 @@ _TILES = (
 
 
 @st.fragment
+@error_boundary()
 def show(run_id: str) -> None:
     """The steps of an iteration of a run, one press each."""
     status = get_service().status(run_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import drawings, glossary, iteration_steps, params, question_preview, session, sketch, tasks
+from pages.ui.error_boundary import error_boundary
 from pages.ui.flash import say, say_flash
 from pages.ui.live import address, beside_view, lesson_view, presenter
 from pages.ui.params import plain, sentence
@@ -222,6 +223,7 @@ def _before_the_answer(lesson: Lesson, stage: Stage, before: Stage | None) -> No
 
 
 @st.fragment(run_every=LOOK_SECONDS)
+@error_boundary()
 def _wait(run_id: str) -> None:
     """Until the run that a sketch is compared with has come to rest."""
     st.info("The run that you will be compared with is being made.", icon=":material/hourglass:")

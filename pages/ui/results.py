@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import components, flash, iteration_steps, links, memory, query, restoration, save, session, tasks, workbench_state
+from pages.ui.error_boundary import error_boundary
 from pages.ui.glossary import help_on, meanings
 from pages.ui.live import bench_view
 from pages.ui.messages import state_words
@@ -19,6 +20,7 @@ COMPARE, VIEW = "semf_compare_runs", "bench"
 
 
 @st.fragment
+@error_boundary()
 def show() -> None:
     """Everything but the panel. It is drawn again by itself when the run comes to rest or a menu is used."""
     if st.session_state.get(COMPARE):

@@ -145,34 +145,34 @@ def share(study_id: str, key: str | None) -> None:
         st.code(links.controlling("study", study_id, key), language=None, wrap_lines=True)
 
 
+@error_boundary()
 def results(study_id: str, was_moving: bool) -> None:
     """Progress and figures; a fragment that runs by itself while there is news to come."""
-    with error_boundary():
-        studies = get_service().studies
-        progress = studies.progress(study_id)
-        if was_moving and not progress.moving:
-            st.rerun()
-        show_progress(progress)
-        study, table = studies.study(study_id), shown_table(study_id, progress)
-        if not table.done.any():
-            st.markdown("The first results appear here as soon as they are there.")
-            return
-        names = choice_axes(table)
-        if names:
-            choice_view(study_id, table, names)
-        for number, view in enumerate(study.views):
-            if not (names and shows_choice(view, names)):
-                with error_boundary():
-                    figure(study_id, studies.drawing(study_id, view, table), number)
-        if "factors" in study.keep and not progress.moving:
-            atlas_view(study_id)
+    studies = get_service().studies
+    progress = studies.progress(study_id)
+    if was_moving and not progress.moving:
+        st.rerun()
+    show_progress(progress)
+    study, table = studies.study(study_id), shown_table(study_id, progress)
+    if not table.done.any():
+        st.markdown("The first results appear here as soon as they are there.")
+        return
+    names = choice_axes(table)
+    if names:
+        choice_view(study_id, table, names)
+    for number, view in enumerate(study.views):
+        if not (names and shows_choice(view, names)):
+            with error_boundary():
+                figure(study_id, studies.drawing(study_id, view, table), number)
+    if "factors" in study.keep and not progress.moving:
+        atlas_view(study_id)
 
 
+@error_boundary()
 def watch(study_id: str) -> None:
     """Draws the page anew once somebody else starts what is at rest."""
-    with error_boundary():
-        if get_service().studies.progress(study_id).moving:
-            st.rerun()
+    if get_service().studies.progress(study_id).moving:
+        st.rerun()
 
 
 def shown_table(study_id: str, progress: Progress) -> ResultTable:

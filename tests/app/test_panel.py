@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.ui import panel, proposal
+from pages.ui import panel, params, proposal
 from semf_core.datasets import Dataset, SparseCodes
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.model.codegen import python_code
@@ -158,7 +158,7 @@ def test_a_model_of_uploaded_data_is_handed_on_without_their_id(service):
 
 def test_a_pasted_text_without_end_is_refused():
     page = open_panel()
-    page.text_area(key=panel.PASTE).set_value("[" + "0," * panel.MOST_CHARACTERS)
+    page.text_area(key=panel.PASTE).set_value("[" + "0," * params.MOST_CHARACTERS)
     page.button(key="paste.use").click().run()
     assert any("more than 4 million characters" in e for e in errors(page))
 

@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import session, study_figures, study_page
+from pages.ui import params, session, study_figures, study_page
 from pages.ui.study_building import algorithms_axis, own_study, path_words, paths_of
 from pages.ui.study_views import CLICKED, clicked_cell
 from semf_core.glossary import word
@@ -360,6 +360,9 @@ def test_a_study_as_json_is_started_or_rejected_in_words(service):
     page.text_area(key="study-json").set_value('{"base": {}}').run()
     page.button(key="study-json-start").click().run()
     assert any("missing" in e for e in errors(page))
+    page.text_area(key="study-json").set_value("[" + "0," * params.MOST_CHARACTERS)
+    page.button(key="study-json-start").click().run()
+    assert any("more than 4 million characters" in e for e in errors(page))
 
 
 def test_nothing_known_yet_is_said(service):

@@ -1,6 +1,8 @@
 """Studies as pages use them."""
 
+import base64
 import dataclasses
+import io
 import re
 import threading
 
@@ -11,9 +13,13 @@ from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset, FileSource
 from semf_core.runs.uploads import remove_unused
 from semf_core.service import Service
-from semf_core.studies import Finished, Study, StudyStore, builtin_names, builtin_study
+from semf_core.solvers import Run
+from semf_core.studies import Finished, Study, StudyStore, builtin_names, builtin_study, kept_arrays, run_study
 from semf_core.studies import background as background_module
 from semf_core.studies import service as service_module
+from semf_core.studies.atlas import atlas_of
+from semf_core.studies.cell_run import carry_out
+from semf_core.studies.execution import LocalExecutor
 from semf_core.studies.queue import StudyQueue
 from tests.helpers import noted
 
@@ -119,6 +125,49 @@ def test_a_cell_becomes_a_model_with_the_changed_data(service):
     np.testing.assert_array_equal(spec.dataset.load_from(service.home).data, shown)
     plain = StudyStore.create(small(), service.home)
     assert service.studies.cell_model(plain.id, 5, service.add_upload).dataset == plain.study().cell(5).trial.model.dataset
+
+
+def test_what_runs_kept_is_drawn_and_compared_in_the_limited_child(service, monkeypatch):
+    views = [{"name": "histories", "measure": "residual_uv", "x": "rank"}]
+    axes = [{"path": "rank", "values": [3, 4]}, {"path": "seed", "range": [0, 2]}]
+    store = StudyStore.create(small(axes=axes, views=views, keep=["factors", "history"]), service.home)
+    run_study(store, LocalExecutor(1, service.home))
+    table, view = service.studies.table(store.id), store.study().views[0]
+    there, here = service.studies.drawing(store.id, view, table), view.draw(table)
+    assert (there.view, there.title, there.log, there.rows()) == (here.view, here.title, here.log, here.rows())
+    compared, alone = service.studies.atlas(store.id, [2, 3]), atlas_of(store, [2, 3])
+    assert compared is not None and alone is not None
+    assert [s.members for s in compared.solutions] == [s.members for s in alone.solutions] and compared.runs == alone.runs
+    np.testing.assert_array_equal(compared.columns, alone.columns)
+
+
+def test_what_a_stranger_says_that_runs_kept_cannot_take_the_memory(service, monkeypatch):
+    store = StudyStore.create(small(axes=[{"path": "seed", "range": [0, 2]}], views=[], keep=["factors"]), service.home)
+    bomb = io.BytesIO()
+    np.savez_compressed(bomb, U=np.zeros((1 << 20, 32), np.float32))
+    kept = base64.b64encode(bomb.getvalue()).decode()
+    store.record([Finished(n, {"relative_error": 0.5}, 0.1, kept=kept) for n in range(2)])
+    monkeypatch.setenv("SEMF_MAX_READ_MB", "64")
+    with pytest.raises(InvalidInput, match="needs more than the 64 MB of memory"):
+        service.studies.atlas(store.id, [0, 1])
+
+
+def test_factors_that_are_too_large_to_be_compared_are_not_kept(service, monkeypatch):
+    monkeypatch.setattr(kept_arrays, "MOST_BYTES", 4 * 4 * (8 + 30) - 1)
+    monkeypatch.setattr(Run, "advance", None)  # it does not come so far
+    (cell,) = slow(1).cells()
+    found = carry_out({"cell": 0, "trial": cell.trial.to_dict(), "measures": [], "keep": ["factors"]})
+    assert "0 MB is the most; leave the factors out" in found.error
+
+
+def test_a_study_stops_when_the_share_of_its_visitor_is_full(service, monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_STORE_PER_VISITOR_MB", "0.5")
+    handle = service.studies.start(slow(400), "somebody")
+    wait_for(lambda: service.studies.progress(handle.id).done >= 1)
+    (service.home / "studies" / handle.id / "more").write_bytes(bytes(1 << 20))
+    wait_for(lambda: service.studies.progress(handle.id).state in {"interrupted", "paused"})
+    assert "your share of it is full" in service.studies.progress(handle.id).message
+    background_module._STARTED[-1].wait()
 
 
 def test_strangers_studies_are_not_in_the_best_settings(service):
