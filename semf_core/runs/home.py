@@ -58,8 +58,8 @@ class Quota:
         share = server_limits().store_per_visitor_mb
         used = self.shares.used(current_visitor() if visitor is None else visitor) if share < math.inf else 0
         if used + coming > share * MB:
-            sizes = f"yours takes {(used + coming) / MB:.0f} MB with this, and {share:.0f} MB of it is what a visitor has"
-            raise InvalidInput("store", sizes, "delete runs or snapshots that you no longer need")
+            sizes = f"your share of the server's store is {share:.0f} MB, with this you would have {(used + coming) / MB:.1f} MB"
+            raise InvalidInput("store", sizes, "delete runs or snapshots that you no longer need", whole=True)
 
     def is_full_for(self, visitor: str) -> bool:
         """Whether a visitor has more than his share."""
@@ -71,7 +71,7 @@ class Quota:
         if self.is_full():
             raise InvalidInput("store", "is full", "delete what is no longer needed")
         if self.is_full_for(visitor):
-            raise InvalidInput("store", "your share of it is full", "delete what you no longer need", whole=True)
+            raise InvalidInput("store", "your share of the server's store is full", "delete what you no longer need", whole=True)
 
     @property
     def _reserved(self) -> Path:

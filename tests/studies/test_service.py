@@ -166,7 +166,7 @@ def test_a_study_stops_when_the_share_of_its_visitor_is_full(service, monkeypatc
     wait_for(lambda: service.studies.progress(handle.id).done >= 1)
     (service.home / "studies" / handle.id / "more").write_bytes(bytes(1 << 20))
     wait_for(lambda: service.studies.progress(handle.id).state in {"interrupted", "paused"})
-    assert "your share of it is full" in service.studies.progress(handle.id).message
+    assert "your share of the server's store is full" in service.studies.progress(handle.id).message
     background_module._STARTED[-1].wait()
 
 
