@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from xml.etree import ElementTree
 
-from latex2mathml.converter import convert
+from latex2mathml.converter import convert_to_element
 from markupsafe import Markup
 
 from semf_core.sets import StructureSet, members_of
@@ -18,20 +19,25 @@ ELEMENTS = frozenset(
 )
 ENVIRONMENT = "split"
 """The converter does not know `aligned`."""
+STAND_INS = {r"\textbackslash{}": "\ue000", r"\textasciitilde{}": "\ue001", r"\textasciicircum{}": "\ue002"}
+"""Private characters for what the converter does not know inside a text."""
+SIGNS = str.maketrans(dict(zip(STAND_INS.values(), r"\~^", strict=True)))
 NARROW = 20
 
 
 def mathml(latex: str, display: bool = False) -> Markup:
     """A formula; only the elements of mathematics pass."""
-    converted = convert(latex, display="block" if display else "inline")
-    root = ElementTree.fromstring(re.sub(r"&(?![#\w]+;)", "&amp;", converted))
+    for name, stand_in in STAND_INS.items():
+        latex = latex.replace(name, stand_in)
+    root = convert_to_element(latex, display="block" if display else "inline")
     for node in root.iter():
-        node.tag = node.tag.removeprefix(f"{{{NAMESPACE}}}")
         if node.tag not in ELEMENTS:
             raise ValueError(f"{node.tag} is no element of a formula: {latex}")
-        if node.tag == "mtext" and node.text:
-            node.text = re.sub(r"\\([_#$%&{}])", r"\1", node.text)  # the converter keeps the backslash
-        if node.tag == "mi" and node.text and not node.text.isalnum():
+        text = unescape(node.text or "")  # signs are entities here
+        if node.tag == "mtext":
+            text = re.sub(r"\\([_#$%&{}])", r"\1", text).translate(SIGNS)  # the converter keeps the backslash
+        node.text = text
+        if node.tag == "mi" and text and not text.isalnum():
             node.tag = "mo"  # relations such as ⟂ and the colon get their space
         if display and node.tag == "msub" and node[0].text == "min":
             node.tag = "munder"

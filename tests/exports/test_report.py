@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -127,6 +128,9 @@ def test_every_objective_has_a_formula_without_leftovers(cls):
 
 
 def test_only_mathematics_passes_as_a_formula():
-    with pytest.raises(Exception, match=r"script|no element"):
-        mathml(r"\text{<script>alert(1)</script>}")
-    assert "<mtext>clip_1&amp;50%</mtext>" in condition("X", Custom(np.round, label="clip_1&50%"))
+    assert "<mtext>&lt;script&gt;alert(1)&lt;/script&gt;</mtext>" in mathml(r"\text{<script>alert(1)</script>}")
+    with pytest.raises(ValueError, match="no element"):
+        mathml(r"\phantom{x}")
+    label = r"clip_1&50%, a < b, &lt; \ ~ ^ { }"
+    (shown,) = re.findall("<mtext>(.*)</mtext>", condition("X", Custom(np.round, label=label)))
+    assert unescape(shown) == label
