@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from html import unescape
 from xml.etree import ElementTree
@@ -19,30 +20,39 @@ ELEMENTS = frozenset(
 )
 ENVIRONMENT = "split"
 """The converter does not know `aligned`."""
-STAND_INS = {r"\textbackslash{}": "\ue000", r"\textasciitilde{}": "\ue001", r"\textasciicircum{}": "\ue002"}
-"""Private characters for what the converter does not know inside a text."""
-SIGNS = str.maketrans(dict(zip(STAND_INS.values(), r"\~^", strict=True)))
+TEXT = re.compile(r"\\text\{((?:[^{}\\]|\\[a-z]+\{\}|\\[^a-z])*)\}")
+ESCAPED = re.compile(r"\\textbackslash\{\}|\\textasciitilde\{\}|\\textasciicircum\{\}|\\[^a-z]")
+SIGNS = {r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^"}
+NO_BREAK = "\u00a0"
+FIRST = 0xE000
+"""Of the private characters that stand for texts."""
 NARROW = 20
 
 
 def mathml(latex: str, display: bool = False) -> Markup:
     """A formula; only the elements of mathematics pass."""
-    for name, stand_in in STAND_INS.items():
-        latex = latex.replace(name, stand_in)
-    root = convert_to_element(latex, display="block" if display else "inline")
+    words = TEXT.findall(latex)
+    numbers = itertools.count(FIRST)
+    held = TEXT.sub(lambda found: rf"\text{{{chr(next(numbers))}}}", latex)  # the converter does not know all escapes
+    root = convert_to_element(held, display="block" if display else "inline")
     for node in root.iter():
         if node.tag not in ELEMENTS:
             raise ValueError(f"{node.tag} is no element of a formula: {latex}")
-        text = unescape(node.text or "")  # signs are entities here
-        if node.tag == "mtext":
-            text = re.sub(r"\\([_#$%&{}])", r"\1", text).translate(SIGNS)  # the converter keeps the backslash
-        node.text = text
+        text = node.text = unescape(node.text or "")  # signs are entities here
+        if node.tag == "mtext" and text.strip():
+            node.text = _plain(words[ord(text) - FIRST])
         if node.tag == "mi" and text and not text.isalnum():
             node.tag = "mo"  # relations such as ⟂ and the colon get their space
         if display and node.tag == "msub" and node[0].text == "min":
             node.tag = "munder"
     root.set("xmlns", NAMESPACE)
     return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _plain(text: str) -> str:
+    """What the argument of \\text says."""
+    said = ESCAPED.sub(lambda found: SIGNS.get(found[0], found[0][-1]), text)
+    return re.sub("^ | $", NO_BREAK, said)
 
 
 def set_formula(symbol: str, whole: StructureSet) -> Markup:
