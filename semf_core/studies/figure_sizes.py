@@ -21,9 +21,8 @@ def room_after(view: View, axes: Sequence[Axis], room: int = MOST) -> int:
     """What is left of the room for figures once this one is drawn; one that does not fit is rejected in words."""
     left = room - cost(view, axes)
     if left < 0:
-        lines = math.prod(_length(axes, name) for name in view.split())
-        told = f"{view.measure!r} over {view.x!r}, {lines:,} times, is more than a page can draw"
-        raise InvalidInput("views", told, "download the results, or take fewer values or views", whole=True)
+        told = f"that of {view.measure} over {view.x} is more than the page can draw"
+        raise InvalidInput("views", told, "the results can be downloaded; fewer values or views can be drawn", whole=True)
     return left
 
 

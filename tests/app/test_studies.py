@@ -152,7 +152,7 @@ def test_a_figure_with_too_many_lines_is_a_sentence_and_the_page_stays(service, 
     page.session_state[session.STUDY] = store.id
     page.run()
     drawn = len(page.get("plotly_chart"))
-    assert not page.exception and all("more than a page can draw" in one for one in errors(page))
+    assert not page.exception and all("more than the page can draw" in one for one in errors(page))
     assert (drawn, len(errors(page))) == ((3, 1) if kind == "heat_map" else (1, 3))
 
 
