@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from semf_core.common.errors import InvalidInput
+import pytest
+
+from semf_core.common.errors import InvalidInput, parsed_json
 
 ROOT = Path(__file__).parents[1]
 VERBS = re.compile(
@@ -33,6 +35,12 @@ def test_nothing_is_lost_on_the_way():
         assert other.to_dict() == error.to_dict() and str(other) == str(error)
     assert error.noted("in {1}").counted(1) == "its row 3 is empty; fill it (in {1})"
     assert InvalidInput("k", "is {1}").noted("in {2}").message == "is {1} (in {2})"
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, "9" * 5000, '{"title": "\\ud800"}', '{"\\udfff": 1}', b"\xff"])
+def test_what_is_no_json_that_can_be_kept_is_rejected_in_words(text):
+    with pytest.raises(InvalidInput, match="model: is not valid JSON"):
+        parsed_json("model", text)
 
 
 REMEDIES = re.compile(

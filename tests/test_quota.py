@@ -1,5 +1,6 @@
 """The store keeps within its quota, and each visitor within his share."""
 
+import os
 import shutil
 
 import numpy as np
@@ -133,6 +134,7 @@ def test_what_is_counted_for_a_visitor(tmp_path, monkeypatch, no_reserve):
 
 def test_ledgers_forget_what_is_gone(tmp_path, monkeypatch):
     monkeypatch.setattr("semf_core.runs.shares.MOST_GONE", 3)
+    monkeypatch.setattr("semf_core.runs.shares.MAKING", 1)
     shares = Quota(tmp_path).shares
     (tmp_path / "runs" / "kept").mkdir(parents=True)
     (tmp_path / "runs" / "kept" / "x.bin").write_bytes(b"123")
@@ -140,9 +142,20 @@ def test_ledgers_forget_what_is_gone(tmp_path, monkeypatch):
         shares.add("visitor", "runs", name)
     assert shares.used("visitor") == 3
     (ledger,) = (tmp_path / "owned").iterdir()
-    assert ledger.read_text() == "runs/kept\n"
+    assert ledger.read_text() == "runs/kept\nruns/d\n", "the newest may be in the making"
+    os.utime(ledger, (0, 0))
     expire(tmp_path, 14, 1)
     assert ledger.exists()
     shutil.rmtree(tmp_path / "runs" / "kept")
     expire(tmp_path, 14, 1)
     assert not ledger.exists()
+
+
+def test_what_is_in_the_making_stays_its_visitors(tmp_path):
+    """It is noted before it is there: a study is checked for minutes meanwhile."""
+    shares = Quota(tmp_path).shares
+    shares.add("visitor", "studies", "checked")
+    expire(tmp_path, 14, 1)
+    (tmp_path / "studies" / "checked").mkdir(parents=True)
+    (tmp_path / "studies" / "checked" / "x.bin").write_bytes(b"123")
+    assert shares.used("visitor") == 3

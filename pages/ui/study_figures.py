@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from semf_core.studies.views import Drawing, Grid, Series
 MARGIN = {"l": 10, "r": 10, "t": 30, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 PAPER = "reported in the paper"
+MOST_REPORTED = 1000
+"""Diamonds in a figure."""
 LAST = 1001
 """In a legend: traces have 1000 where nothing is said."""
 GROUP = 0.8
@@ -35,6 +38,7 @@ def figure_of(drawing: Drawing, claim: Claim) -> go.Figure:
     ordered = all(s.ordered for s in drawing.series)
     apart = bars or not (ordered or _many(drawing))
     mode = MODES.get(drawing.view.name, "lines+markers" if ordered else "markers")
+    reported = _reported(drawing, claim)
     for number, series in enumerate(drawing.series):
         colour = series_colour(number)
         places = _side_by_side(drawing, number) if apart else _places(series)
@@ -44,7 +48,7 @@ def figure_of(drawing: Drawing, claim: Claim) -> go.Figure:
             _dots(figure, series, colour, places)
         else:
             _line(figure, series, colour, places, mode)
-        _claimed(figure, _reported(drawing, claim, series, places), colour)
+        _claimed(figure, [(places[i], value, words) for i, value, words in reported[number]], colour)
     _axes(figure, drawing, bars, apart)
     return figure
 
@@ -100,16 +104,19 @@ def _line(figure: go.Figure, series: Series, colour: str, places: list[Any], mod
     figure.add_trace(go.Scatter(x=x, y=series.middle[known], mode=mode, line_color=colour, **_told(series, known)))
 
 
-def _reported(drawing: Drawing, claim: Claim, series: Series, places: list[Any]) -> list[tuple[Any, float, str]]:
-    """What the paper reports of a series: place, value and whose it is."""
-    view, found = drawing.view, []
+def _reported(drawing: Drawing, claim: Claim) -> list[list[tuple[int, float, str]]]:
+    """What the paper reports of each series: position, value and whose it is."""
+    view = drawing.view
+    found: list[list[tuple[int, float, str]]] = [[] for _ in drawing.series]
     for value in claim.values:
         if value["measure"] != view.measure:
             continue
-        named = [s for s in drawing.series if all(str(value.get(a, s.label)) in s.label for a in view.split())]
-        if named and named[0] is series:
-            at = [i for i, label in enumerate(series.x) if value.get(view.x, label) == label]
-            found += [(places[i], value["value"], ", ".join(filter(None, (series.label, series.x[i])))) for i in at]
+        named = (n for n, s in enumerate(drawing.series) if all(str(value.get(a, s.label)) in s.label for a in view.split()))
+        if (number := next(named, None)) is not None:
+            labels, whose = drawing.series[number].x, drawing.series[number].label
+            at = [i for i, label in enumerate(labels) if value.get(view.x, label) == label]
+            words = ((i, value["value"], ", ".join(filter(None, (whose, labels[i])))) for i in at)
+            found[number] += islice(words, MOST_REPORTED - sum(map(len, found)))
     return found
 
 

@@ -110,8 +110,7 @@ def _side_by_side(study_id: str, atlas: Atlas) -> None:
         for column, (i, solution) in zip(st.columns(ACROSS), similar[first : first + ACROSS], strict=False):
             run = solution.representative
             order = atlas.columns[run]
-            (whole,) = studies.components(study_id, [atlas.runs[run]]).values()
-            U = whole[:, order[order >= 0]]
+            U = studies.components(study_id, atlas.runs[run])[:, order[order >= 0]]
             words = f"Solution {i + 1}: error {solution.error:.4g}, {len(solution.members)} runs"
             called = [name for name, place in zip(names, order, strict=True) if place >= 0]
             with column:
@@ -135,7 +134,7 @@ def _names(study_id: str, atlas: Atlas) -> list[str]:
     service = get_service()
     number = atlas.runs[atlas.reference]
     model = service.studies.study(study_id).cell(number).trial.model
-    U = service.studies.components(study_id, [number])[number]
+    U = service.studies.components(study_id, number)
     for run in service.list_runs(session.own_runs()):
         typed = service.component_names(run.id)
         if any(typed) and run.spec.dataset == model.dataset and run.iterations:

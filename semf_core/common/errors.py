@@ -95,8 +95,13 @@ class InvalidInput(ValueError):
 
 
 def parsed_json(field: str, text: str | bytes) -> Any:
-    """The value of a JSON text from outside; one that is none, or too deep, or has numbers of thousands of digits is rejected."""
+    """The value of a JSON text from outside; one that is none, or too deep, or has numbers of thousands of digits is rejected.
+
+    So is one with half a surrogate pair, which can be written into no file.
+    """
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()
+        return value
     except (ValueError, RecursionError) as error:
         raise InvalidInput(field, f"is not valid JSON: {str(error).partition(';')[0]}") from None

@@ -7,13 +7,15 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 
 from semf_core.common.errors import InvalidInput
-from semf_core.lessons.format import Lesson, read_lesson
+from semf_core.lessons.format import MOST_CHARACTERS, Lesson, read_lesson
 
 FOLDER = Path(__file__).parent / "builtin"
 VARIABLE = "SEMF_LESSONS"
 MOST_FILES = 200
+MOST_BYTES = 4 * MOST_CHARACTERS
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,12 @@ def _library(files: Iterable[Path]) -> Library:
 
 
 def _read(file: Path) -> Lesson | InvalidInput:
-    stat = file.stat()
+    try:
+        stat = file.stat()
+    except OSError as error:  # a link that leads nowhere, or a file that has just gone
+        return InvalidInput(f"{file.name}:1", f"cannot be read: {error.strerror}")
+    if not S_ISREG(stat.st_mode) or stat.st_size > MOST_BYTES:
+        return InvalidInput(f"{file.name}:1", f"is no file of at most {MOST_BYTES:,} bytes")
     key = (str(file), stat.st_mtime_ns, stat.st_size)
     with _LOCK:
         if key not in _READ:

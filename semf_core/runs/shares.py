@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from semf_core.runs.files import FolderSizes, locked, write_whole
@@ -11,6 +13,8 @@ from semf_core.runs.files import FolderSizes, locked, write_whole
 FOLDER = "owned"
 MOST_GONE = 200
 """Lines of things that are no longer there, after which a ledger is written anew."""
+MAKING_SECONDS, MAKING = 3600.0, 50
+"""What was noted within this time, and so many things of a visitor, may still be in the making."""
 SNAPSHOTS = "snapshots"
 
 
@@ -40,15 +44,16 @@ class Shares:
         sizes = {thing: self._size(thing) for thing in things}
         gone = [thing for thing, size in sizes.items() if size is None]
         if len(gone) > MOST_GONE:
-            self._forget(owner, gone)
+            self._forget(owner, gone[:-MAKING])
         return sum(size or 0 for size in sizes.values())
 
     def forget_gone(self) -> None:
         """Remove the ledgers of visitors who have nothing any more."""
+        before = time.time() - MAKING_SECONDS
         for path in (self._home / FOLDER).glob("*"):
-            with locked(self._home / "owned.lock"):
-                if not any(thing for thing in _lines(path) if self._size(thing) is not None):
-                    path.unlink(missing_ok=True)
+            with locked(self._home / "owned.lock"), suppress(FileNotFoundError):  # another server forgets too
+                if path.stat().st_mtime < before and all(self._size(thing) is None for thing in _lines(path)):
+                    path.unlink()
 
     def _ledger(self, owner: str) -> Path:
         return self._home / FOLDER / hashlib.sha256(owner.encode()).hexdigest()[:32]

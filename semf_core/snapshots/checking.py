@@ -349,8 +349,13 @@ def _checkpoint(
             raise InvalidInput("checkpoint", f"the shape of {name} does not agree with the model and the data", whole=True)
     for name, array in found.items():
         if array.dtype.kind == "f" and name != "history_end":
-            _check_floats("checkpoint", name, array)
+            _check_floats("checkpoint", name, array[~_unbounded(found, array)] if name == "numbers" else array)
     return Checkpoint(iterations, seen, meta, dict(found))
+
+
+def _unbounded(found: Mapping[str, Array], numbers: Array) -> Array:
+    """Which numbers may be infinite: the change of factors that were zero."""
+    return (found["number_names"] == "change") & np.isposinf(numbers)
 
 
 def _check_counters(counters: Mapping[str, Any], iterations: int) -> None:

@@ -21,6 +21,7 @@ from semf_core.runs.uploads import public_source
 from semf_core.snapshots.content import RESULT_FACTORS, Checkpoint, Content, DataFacts, Outcome, Revision, versions
 from semf_core.snapshots.keyframes import packed_keyframes
 from semf_core.snapshots.label import Label
+from semf_core.solvers import COLUMNS
 
 Array = np.ndarray
 
@@ -55,6 +56,7 @@ def _gathered(folder: RunFolder, dataset: Dataset, label: Label, story: Story, i
     revisions = tuple(Revision(_public(folder.spec(k)), folder.numbers(k) if k else {}) for k in range(edits + 1))
     spec = revisions[-1].spec
     outcome = _outcome(folder)
+    _check_range(recorded.values, outcome)
     keyframes = packed_keyframes(folder, dataset.shape, spec.rank)
     kept = outcome.factors if outcome is not None else vars(folder.frame())
     return Content(
@@ -78,6 +80,13 @@ def _gathered(folder: RunFolder, dataset: Dataset, label: Label, story: Story, i
         components=folder.component_names(),
         thumbnail=thumbnail(folder, dataset),
     )
+
+
+def _check_range(history: np.ndarray, outcome: Outcome | None) -> None:
+    """Reject a run whose numbers no file can hold: those of data from 10¹⁵⁴ on have no squares."""
+    size = history[0, COLUMNS.index("residual_uv")] if outcome is None else outcome.numbers["norm"]
+    if not np.isfinite(size):
+        raise InvalidInput("run", "has numbers beyond floating point, which no file can hold", "rescale the data")
 
 
 def _outcome(folder: RunFolder) -> Outcome | None:

@@ -98,7 +98,7 @@ class Studies:
         source = study.base_trial().model.dataset
         self._check_source(source)
         if any(axis.shares_of for axis in study.axes):
-            return study.ready(self._shapes.get(source, lambda: load_source(source, self.home).shape))
+            return study.ready(self._shape(source))
         return study
 
     @needing_room()
@@ -238,9 +238,16 @@ class Studies:
 
         return self._atlases.get((study_id, tuple(numbers)), compared, self._store(study_id).newest())
 
-    def components(self, study_id: str, numbers: list[int]) -> dict[int, Array]:
-        """U of some cells, where it was kept."""
-        return self._store(study_id).components(numbers)
+    def components(self, study_id: str, number: int) -> Array:
+        """U that a cell has kept; rejected unless it is one of the cell's data, because strangers bring studies too."""
+        U = self._store(study_id).components([number]).get(number)
+        source = self.study(study_id).cell(number).trial.model.dataset
+        if U is None or len(U) != self._shape(source)[0]:
+            raise InvalidInput("study", f"what run {number} has kept does not fit its data", "run the study again", whole=True)
+        return U
+
+    def _shape(self, source: DatasetSource) -> tuple[int, int]:
+        return self._shapes.get(source, lambda: load_source(source, self.home).shape)
 
     def cell_view(self, study_id: str, number: int) -> tuple[tuple[int, int] | None, Axes]:
         """What the components of a cell are drawn by: the sides of the pictures that its data consists of, names and axes."""

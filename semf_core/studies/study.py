@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
 from itertools import product
@@ -26,8 +27,11 @@ from semf_core.studies.views import View, views_from_form
 FIELDS = ("name", "title", "summary", "base", "axes", "measures", "views", "claim", "keep", "sizes", "size")
 MOST_CELLS = 200_000
 MOST_PARTS = {"axes": 20, "measures": 50, "views": 50, "sizes": 20}
+MOST_FIGURES = 500
+"""Of a claim."""
 MOST_CHARACTERS = 20_000_000
 A_SIZE = 'an object like {"axes": {"seed": {"range": [0, 5]}}, "set": {"limits.max_iter": 100}}'
+LARGEST = sys.float_info.max
 COLUMNS = ("cell", "runs", "series", "low", "high")
 """Columns that every table of results has."""
 
@@ -52,6 +56,8 @@ class Claim:
         values = form.get("values", [])
         if not isinstance(values, list | tuple) or not all(_is_figure(v) for v in values):
             raise InvalidInput("claim", 'its values are a list of objects like {"measure": "solved", "value": 0.8}', whole=True)
+        if len(values) > MOST_FIGURES:
+            raise InvalidInput("claim", f"has {len(values):,} values; {MOST_FIGURES} is the most")
         return cls(_text(form, "source"), _text(form, "text"), tuple(values))
 
 
@@ -302,11 +308,13 @@ def _axes_of(size: object) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _is_figure(value: object) -> bool:
-    """Whether this is a figure that a paper reports."""
+    """Whether this is a figure that a paper reports: a number that can be drawn."""
     if not isinstance(value, Mapping) or not isinstance(value.get("measure"), str):
         return False
+    if not all(isinstance(v, str | int | float) for v in value.values()):
+        return False
     number = value.get("value")
-    return isinstance(number, int | float) and not isinstance(number, bool)
+    return isinstance(number, int | float) and not isinstance(number, bool) and -LARGEST <= number <= LARGEST
 
 
 def _text(form: Mapping[str, Any], key: str) -> str:

@@ -99,7 +99,7 @@ def read_study(data: bytes, name: str = "study") -> SharedStudy:
         number, content = _place(line, study), line.get("content")
         if number not in found or found[number].values is None or found[number].kept or not isinstance(content, str):
             raise InvalidInput(name, "keeps something of a cell that has no result; the file was changed")
-        room -= _check_kept(f"{name}, cell {number}", content, study, room)
+        room -= _check_kept(f"{name}, cell {number}", content, study, number, room)
         found[number] = dataclasses.replace(found[number], kept=content)
     digest = hashlib.sha256(data).digest()[:16]
     return SharedStudy(base64.urlsafe_b64encode(digest).decode().rstrip("="), study, tuple(found.values()))
@@ -147,7 +147,7 @@ def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
 
 
-def _check_kept(name: str, content: str, study: Study, room: int) -> int:
+def _check_kept(name: str, content: str, study: Study, number: int, room: int) -> int:
     """Reject anything but the arrays that the study keeps; how many bytes they unpack to."""
     try:
         file = io.BytesIO(base64.b64decode(content, validate=True))
@@ -159,16 +159,19 @@ def _check_kept(name: str, content: str, study: Study, room: int) -> int:
         if set(infos) != wanted:
             raise InvalidInput(name, "kept other arrays than the study asks for; the file was changed")
         arrays = {key: decode_npy(name, read_member(name, archive, info)) for key, info in infos.items()}
-    if not _factors_fit(arrays) or not _history_fits(arrays):
+    if not _factors_fit(arrays, study.cell(number).trial.model.rank) or not _history_fits(arrays):
         raise InvalidInput(name, "kept arrays whose shapes do not fit; the file was changed")
     return sum(info.file_size for info in infos.values())
 
 
-def _factors_fit(arrays: Mapping[str, Array]) -> bool:
+def _factors_fit(arrays: Mapping[str, Array], rank: int) -> bool:
+    """Whether they are as `packed` writes them."""
     if "U" not in arrays:
         return True
     U, V = arrays["U"], arrays["V"]
-    return U.dtype.kind == V.dtype.kind == "f" and U.ndim == V.ndim == 2 and U.shape[1] == V.shape[0]
+    if {U.dtype.char, V.dtype.char} - {"f", "d"} or U.ndim != 2 or V.ndim != 2:
+        return False
+    return U.shape[1] == V.shape[0] == rank and U.size > 0
 
 
 def _history_fits(arrays: Mapping[str, Array]) -> bool:

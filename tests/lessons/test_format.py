@@ -135,6 +135,22 @@ def test_the_command_checks_a_folder(tmp_path, capsys):
     assert main(["lessons", "check", str(tmp_path / "nowhere")]) == 2
 
 
+def test_what_is_no_file_of_a_lesson_is_named_and_the_others_are_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEMF_LESSONS", str(tmp_path))
+    (tmp_path / "a.md").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "b.md").mkdir()
+    (tmp_path / "c.md").symlink_to("/dev/null")
+    (tmp_path / "d.md").write_bytes(bytes(1_000_000))
+    found = lessons()
+    assert len(found.lessons) == 11 and [str(mistake)[:6] for mistake in found.mistakes] == [
+        "a.md:1",
+        "b.md:1",
+        "c.md:1",
+        "d.md:1",
+    ]
+    assert all("800,000 bytes" in str(mistake) for mistake in found.mistakes[1:])
+
+
 def test_a_folder_beside_ours(tmp_path, monkeypatch):
     ours = [lesson.name for lesson in lessons().lessons]
     assert len(ours) == 11 and not lessons().mistakes

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from semf_core.common.errors import InvalidInput
-from semf_core.datasets import FileSource
+from semf_core.datasets import Dataset, FileSource
 from semf_core.model import preset_names
 from semf_core.runs.edits import Edit
 from semf_core.service import Service
@@ -54,6 +54,21 @@ def test_a_snapshot_reads_like_the_run(service):
     assert service.export(handle.id, "npz")[2] and {e.name for e in service.exports(saved.id)} >= {"html", "gif", "npz"}
     with pytest.raises(InvalidInput, match="no 'exe'"):
         service.export(saved.id, "exe")
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e308])
+def test_a_run_whose_numbers_no_file_can_hold_says_so(service, scale):
+    upload = service.add_upload(Dataset(np.random.default_rng(0).random((8, 30)) * scale))
+    handle = service.start(tiny(dataset=upload.to_dict()))
+    wait_for(lambda: not service.status(handle.id).moving)
+    with pytest.raises(InvalidInput, match="beyond floating point, which no file can hold; rescale the data"):
+        service.save(handle.id)
+
+
+def test_a_run_on_nothing_but_zeros_is_kept(service):
+    handle = service.start(tiny(5, dataset=service.add_upload(Dataset(np.zeros((8, 30)))).to_dict()))
+    wait_for(lambda: not service.status(handle.id).moving)
+    assert service.status(service.save(handle.id, include_data=True).id).iterations == 5
 
 
 def test_nothing_controls_a_snapshot(service):

@@ -152,6 +152,20 @@ def test_what_a_stranger_says_that_runs_kept_cannot_take_the_memory(service, mon
         service.studies.atlas(store.id, [0, 1])
 
 
+def test_what_runs_kept_is_shown_only_where_it_fits_their_data(service):
+    store = StudyStore.create(small(axes=[{"path": "seed", "range": [0, 3]}], views=[], keep=["factors"]), service.home)
+    for number, rows in enumerate((8, 8, 9)):
+        kept = io.BytesIO()
+        np.savez_compressed(kept, U=np.ones((rows, 4), np.float32))
+        text = base64.b64encode(kept.getvalue()).decode()
+        store.record([Finished(number, {"relative_error": 0.5}, 0.1, kept=text)])
+    assert service.studies.components(store.id, 1).shape == (8, 4)
+    with pytest.raises(InvalidInput, match="run 2 has kept does not fit its data"):
+        service.studies.components(store.id, 2)
+    with pytest.raises(InvalidInput, match="compare those of data with the same rows"):
+        service.studies.atlas(store.id, [0, 1, 2])
+
+
 def test_factors_that_are_too_large_to_be_compared_are_not_kept(service, monkeypatch):
     monkeypatch.setattr(kept_arrays, "MOST_BYTES", 4 * 4 * (8 + 30) - 1)
     monkeypatch.setattr(Run, "advance", None)  # it does not come so far

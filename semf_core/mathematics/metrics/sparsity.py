@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from semf_core.common.errors import InvalidInput
+
 Array = np.ndarray
 
 
@@ -174,6 +176,8 @@ def cosines(A: Array, B: Array) -> Array:
     array([[ 0.6,  0. ],
            [ 0.8, -1. ]])
     """
+    if len(A) != len(B):
+        raise InvalidInput("components", f"have {len(A)} and {len(B)} rows", "compare those of data with the same rows")
     return _unit(A).T @ _unit(B)
 
 
