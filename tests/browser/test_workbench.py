@@ -39,6 +39,7 @@ AXIS_IN_SIGHT = """() => {
 """The residual's own axis is above what stands at the foot of the page."""
 SAID = "document.querySelector('.semf-plot').data.flatMap(trace => trace.text ?? [])"
 """What is said of the decisions and other marks in the chart."""
+EVENTS = "document.querySelector('.semf-live').view.history.events"
 TOP = "document.querySelector('.semf-body').getBoundingClientRect().top"
 LEGEND = "document.querySelector('.semf-plot .legend .legendtext')?.textContent ?? ''"
 GHOSTS = "document.querySelector('.semf-plot').data.filter(t => t.name === 'before' && t.x.length).length"
@@ -248,6 +249,7 @@ def test_penalties_steps_and_keys(server, visit):
     before = page.locator('output[data-of="alpha"]').inner_text()
     page.get_by_role("button", name="α divided by 2").click()
     page.wait_for_function("v => document.querySelector('output[data-of=alpha]').textContent !== v", arg=before)
+    page.wait_for_function(f"{EVENTS}.some(([, , text]) => text.includes('α set to'))")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press(" ")
     page.wait_for_function(f"{STATE}.startsWith('Paused')")
@@ -261,7 +263,7 @@ def test_penalties_steps_and_keys(server, visit):
     at = last - 12
     page.wait_for_function(f"document.querySelector('.semf-basis img').alt.includes('iteration {at}')")
     assert page.evaluate("Number(document.querySelector('.semf-scrubber input[type=range]').value)") == at
-    assert page.evaluate(f"document.querySelector('.semf-plot').layout.shapes.some(s => s.x0 === {at})")
+    page.wait_for_function(f"document.querySelector('.semf-plot').layout.shapes.some(s => s.x0 === {at})")
     page.wait_for_url(f"**at={at}*")
     page.keyboard.press("l")
     page.keyboard.press("s")
