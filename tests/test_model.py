@@ -29,6 +29,12 @@ def test_presets_round_trip_and_start(name):
     assert np.isfinite(first.residual_uv)
 
 
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_calls_its_data_as_every_page_does(name):
+    data, _, what = preset(name).title.partition(": ")
+    assert not what or data.split()[0].lower() in preset(name).dataset.title.lower()
+
+
 def test_a_spec_reproduces_its_run():
     spec = ModelSpec.from_json(preset("dna-groups").to_json())
     a, b = (spec.run() for _ in range(2))

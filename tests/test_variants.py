@@ -13,7 +13,7 @@ from semf_core.common.errors import InvalidInput
 from semf_core.datasets import DATASETS, Dataset, Digits, Paatero, Swimmer
 from semf_core.datasets.summary import Spectrum, facts, spectrum
 from semf_core.model import ModelSpec, preset, preset_names
-from semf_core.model.proposals import SPARSE_COST, WORK, keeps_to, presets_for, propose
+from semf_core.model.proposals import GAP, SPARSE_COST, WORK, keeps_to, presets_for, propose
 from semf_core.model.sweeps import numbers_of, sweep, with_value
 from semf_core.model.variants import differences, name_by_difference, same_model, title_of, titled, words_of_difference
 from semf_core.sets import SETS, GroupSparse, Nonnegative, Sparse, in_rounds
@@ -169,5 +169,14 @@ def test_missing_entries_have_no_say_in_singular_values_rank_and_range(shape):
     proposal = propose(Digits(), dataset, facts(dataset), found)
     rounded = np.round(holes, 4)
     assert propose(Digits(), dataset, facts(dataset), spectrum(rounded)).spec.rank == 3, "digits that a file leaves out are noise"
-    assert proposal.spec.rank == 3 and "after number 3" in proposal.why
+    assert proposal.spec.rank == 3 and "after number 3" in proposal.why and "e+" not in proposal.why
+    assert found.describe().startswith(f"The {found.rank} leading") and "e-" not in found.describe()
     assert (facts(dataset).low, facts(dataset).high) == (np.nanmin(holes), np.nanmax(holes))
+
+
+def test_the_last_singular_values_of_counts_are_no_gap():
+    rng = np.random.default_rng(2)
+    counts = Dataset(rng.poisson(5 * rng.random((30, 4)) @ rng.random((4, 40))).astype(float))
+    sigma = spectrum(counts.data).values
+    assert sigma[-2] > GAP * sigma[-1]
+    assert "after number" not in propose(Digits(), counts, facts(counts), spectrum(counts.data)).why

@@ -43,7 +43,7 @@ export function build(parent, data) {
   const left = element("div", { class: "semf-column" }, charts, data.splits ? null : samples);
   const right = element("div", { class: "semf-column" }, basis, note, map, data.splits ? samples : null);
   const said = compact ? [] : [element("p", { class: "semf-line", "aria-live": "polite", hidden: true }), element("p", { class: "semf-message", role: "status", hidden: true })];
-  const top = element("div", { class: "semf-top" }, head, scrubber(data), element("div", { class: "semf-ending", hidden: true }), ...said);
+  const top = element("div", { class: "semf-top" }, head, scrubber(data), ...said, element("div", { class: "semf-ending semf-unsaid" }));
   root.append(top, element("div", { class: "semf-body" }, left, right));
   parent.querySelector(":scope > .semf-live")?.remove(); // Streamlit's own children (the style sheet) stay
   parent.append(root);

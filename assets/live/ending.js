@@ -15,7 +15,7 @@ export class Ending {
 
   // { text, tries } or nothing, as long as the run has not ended.
   show(ending) {
-    this.place.hidden = !ending?.text;
+    this.place.classList.toggle("semf-unsaid", !ending?.text);
     const seen = JSON.stringify(ending ?? null);
     if (seen === this.seen) return;
     this.seen = seen;

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from pages.ui.charts import logarithmic
 from semf_core.exports.curves import COLOURS
 from semf_core.lessons import figures
 from semf_core.lessons.figures import FIRST, LARGEST_ENTRY, PLANE, STARTS, VECTOR
@@ -161,7 +162,8 @@ def sketched(data: dict[str, Any], curve: Sequence[float] | None) -> Drawn:
     margin = {"l": 50, "r": 10, "t": 10, "b": 40}
     chart = go.Figure(layout={"height": 340, "margin": margin, "legend": {"orientation": "h", "y": 1.1}, "dragmode": False})
     chart.update_xaxes(range=[0, data["last"]], title="iteration", fixedrange=True)
-    chart.update_yaxes(type="log", range=[data["low"], data["high"]], title=label, fixedrange=True, exponentformat="power")
+    axis = logarithmic(10 ** data["low"], 10 ** data["high"])
+    chart.update_yaxes(axis, range=[data["low"], data["high"]], title=label, fixedrange=True)
     if data["start"] > 0:
         start = {"color": GREY, "size": 11}
         chart.add_scatter(x=[1], y=[data["start"]], mode="markers", marker=start, name=f"where {label} starts")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import streamlit as st
 
@@ -107,9 +108,9 @@ def _on_change() -> None:
 
 def _row(*fields: Param) -> None:
     with st.container(key="numbers"):
-        for cell, p in zip(st.columns(len(fields), wrap=False), fields, strict=True):
-            with cell:
-                _field(p)
+        cells = st.columns(len(fields), wrap=False)
+    for cell, p in zip(cells, fields, strict=True):
+        _field(p, cell)
 
 
 def _note_on_rank(shape: tuple[int, int]) -> None:
@@ -120,13 +121,14 @@ def _note_on_rank(shape: tuple[int, int]) -> None:
         params.note(f"There are more components than the data has {side} ({min(shape)}): {use}.")
 
 
-def _field(p: Param) -> None:
-    """One field of the spec; rejected values leave it as it was."""
+def _field(p: Param, cell: Any) -> None:
+    """One field of the spec in its cell; rejected values leave it as it was, and the sentence has the whole width below it."""
     current = getattr(session.spec(), p.name)
     try:
-        value = params.value_widget(p, current, f"spec{session.stamp()}.{p.name}")
+        with cell:
+            value = params.value_widget(p, current, f"spec{session.stamp()}.{p.name}")
     except InvalidInput as error:
-        params.show_error(error)
+        params.show_error(error, params.still(p, current))
         return
     if value != current:
         session.update_spec(**{p.name: value})
@@ -147,7 +149,7 @@ def options() -> None:
     if box.open:
         with box:
             limits = params.edit(limits, f"limits{stamp}", columns=1)
-            _field(DTYPE)
+            _field(DTYPE, st.container())
     if (solver, limits) != (session.spec().solver, session.spec().limits):
         session.update_spec(solver=solver, limits=limits)
 

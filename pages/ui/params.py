@@ -83,23 +83,19 @@ def _number_widget(p: Param, current: Any, key: str, around: Around) -> Any:
     if whole and current is not None and abs(current) > SAFE_INTEGER:
         return _text_widget(p, current, key + ".text", around)
     kind: Callable[[float], Any] = int if whole else float
-    shift = FIRST if p.index else 0
-    low: Any = None if p.low is None else kind(max(p.low, -SAFE_INTEGER)) + shift
-    high: Any = None if p.high is None else (kind(min(p.high, SAFE_INTEGER)) if whole else float(p.high)) + shift
     step: Any = 1 if whole else _step(current, p)
-    first: Any = None if p.optional else "min"
-    keep(key, None if current is None else kind(current + shift))
-    value = st.number_input(
+    keep(key, None if current is None else kind(current + (FIRST if p.index else 0)))
+    value = st.number_input(  # bounds of a browser are a red sign instead of a sentence, and make an empty field the least
         label(p),
-        min_value=low,
-        max_value=high,
-        value=first,
+        value=None,
         step=step,
         format="%d" if whole else "%g",
         key=key,
         help=help_text(p),
         placeholder="none" if p.optional else None,
     )
+    if value is None and not p.optional:
+        raise p.error("is empty", "write a number")
     return p.parse(str(value), FIRST) if p.index else p.check(value)
 
 
@@ -297,7 +293,7 @@ def _draw(params: Sequence[Param], current: Any, key: str, around: Around, layou
                 values[p.name] = value_widget(p, now, f"{key}.{p.name}", around)
             except InvalidInput as error:
                 rejected = True
-                show_error(error, _still(p, now))
+                show_error(error, still(p, now))
             slots[p.name] = st.container()
     slots.setdefault("", st.container())
     return values, rejected
@@ -336,7 +332,7 @@ def show_error(error: InvalidInput, more: str = "") -> None:
     st.error(sentence(error) + more, icon=":material/block:")
 
 
-def _still(p: Param, value: Any) -> str:
+def still(p: Param, value: Any) -> str:
     """What stays in force when a value is rejected."""
     if p.kind in {"matrix", "mask"}:
         return " The matrix from before is still in use."

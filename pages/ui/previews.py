@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import images
-from pages.ui.charts import chart
+from pages.ui.charts import chart, logarithmic
 from semf_core.common.notation import FIRST
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.datasets.summary import Spectrum
@@ -142,9 +142,9 @@ def show_spectrum(shown: Spectrum) -> None:
     few = len(values) <= 80
     mode = "lines+markers" if few else "lines"
     figure = go.Figure(go.Scatter(x=np.arange(1, len(values) + 1), y=values, mode=mode, marker={"size": 5}, name="σ"))
-    figure.update_yaxes(type="log", title="singular value σᵢ", exponentformat="power")
-    if values[-1] > 0 and values[0] / values[-1] > 30:  # powers of ten alone: the ticks between them have another size
-        figure.update_yaxes(dtick=1)
+    figure.update_yaxes(title="singular value σᵢ")
+    if values[-1] > 0:
+        figure.update_yaxes(logarithmic(values[-1], values[0]))
     figure.update_xaxes(title="i, from the largest on", rangemode="tozero")
     title = "Singular values of M (logarithmic)"
     figure.update_layout(title=title, height=320, margin={"l": 10, "r": 10, "t": 40, "b": 10}, showlegend=False)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from pages.ui.charts import logarithmic
 from semf_core.exports.curves import COLOURS, series_colour
 from semf_core.studies import Claim
 from semf_core.studies.views import Drawing, Grid, Series
@@ -142,7 +143,7 @@ def _axes(figure: go.Figure, drawing: Drawing, bars: bool, apart: bool) -> None:
     if drawing.rate:
         figure.update_yaxes(range=[0, 1.05], tickformat=".0%")
     elif drawing.log and len(known) and known.min() > 0 and known.max() / known.min() > LOG_SPAN and not bars:
-        figure.update_yaxes(type="log", exponentformat="power")
+        figure.update_yaxes(logarithmic(known.min(), known.max()))
     if drawing.series:
         figure.update_xaxes(**_x_axis(drawing.series[0], apart))
     figure.update_yaxes(title=drawing.y_title)
@@ -161,7 +162,7 @@ def _x_axis(series: Series, apart: bool) -> dict[str, Any]:
     if places == list(series.x):
         return {"type": "category", "categoryorder": "array", "categoryarray": places}
     wide = min(places) > 0 and max(places) / min(places) > LOG_SPAN
-    return {"type": "log", "exponentformat": "power"} if wide else {}
+    return logarithmic(min(places), max(places)) if wide else {}
 
 
 def heat_map(grid: Grid, drawing: Drawing) -> go.Figure:

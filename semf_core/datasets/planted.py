@@ -176,7 +176,7 @@ class Paatero(DatasetSource):
     """
 
     name = "paatero"
-    title = "Gaussians and exponentials"
+    title = "Bell curves"
     summary = "Four bell curves multiplied by four exponentials plus noise: are they found, and does a bound on sparseness help?"
     example: ClassVar[dict[str, Any]] = {"rows": 20, "samples": 15}
 

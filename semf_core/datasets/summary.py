@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from semf_core.common.notation import number
 from semf_core.datasets import Dataset
 from semf_core.mathematics.blocks import row_blocks
 
@@ -92,10 +93,10 @@ class Spectrum:
             return "All singular values are zero."
         largest, last = float(self.values[0]), float(self.values[self.rank - 1])
         if not self.complete:
-            return f"The {len(self.values)} leading singular values fall from {largest:.4g} to {last:.4g}."
+            return f"The {self.rank} leading singular values fall from {number(largest)} to {number(last)}."
         rest = len(self.values) - self.rank
         zeros = f", and {rest} more {'is' if rest == 1 else 'are'} zero up to rounding" if rest else ""
-        return f"{self.rank} singular values from {largest:.4g} down to {last:.4g}{zeros}: the rank is {self.rank}."
+        return f"{self.rank} singular values from {number(largest)} down to {number(last)}{zeros}: the rank is {self.rank}."
 
 
 def spectrum(data: Any) -> Spectrum:

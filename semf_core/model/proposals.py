@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from semf_core.common.notation import number
 from semf_core.datasets import Dataset, DatasetSource
 from semf_core.datasets.summary import Facts, Spectrum
 from semf_core.model import ModelSpec, preset, preset_names
@@ -20,6 +21,8 @@ SMALL_RANK = 40
 """Data of at most this rank is taken at its word: as many components as its rank."""
 GAP = 1.6
 """A singular value that is so many times the next one ends what is more than noise."""
+EDGE = 100
+"""Among the smaller half of all singular values, a gap is so large: the last ones of noise fall by themselves."""
 END = 10
 """The last singular value of data of small rank is so many times what follows, which is rounding."""
 SMALLEST = 1e-3
@@ -64,10 +67,10 @@ def _rank(values: Spectrum, shape: tuple[int, int]) -> tuple[int, str]:
         return min(UNKNOWN, *shape), "the matrix is too large for its singular values, so this is a mere start"
     if values.complete and FEWEST <= values.rank <= SMALL_RANK and values.rank < min(shape) and _ends(values):
         return values.rank, f"the data has exactly {values.rank} singular values above rounding"
-    gap = _gap(values.values)
+    gap = _gap(values)
     if gap is not None:
         fall = values.values[gap - 1] / values.values[gap]
-        return gap, f"the singular values fall by a factor of {fall:.2g} after number {gap}"
+        return gap, f"the singular values fall by a factor of {number(fall, 2)} after number {gap}"
     if len(values.values) < min(shape) and not values.complete:
         return min(UNKNOWN, *shape), f"the {len(values.values)} leading singular values show no gap, so this is a mere start"
     energy = np.square(values.values)
@@ -88,11 +91,13 @@ def _ends(values: Spectrum) -> bool:
     return not len(rest) or rest[0] < values.values[values.rank - 1] / END
 
 
-def _gap(sigma: np.ndarray) -> int | None:
+def _gap(values: Spectrum) -> int | None:
     """How many singular values stand before the last clear gap; None where there is none."""
+    sigma = values.values
     ahead, behind = sigma[FEWEST - 1 : MOST], sigma[FEWEST : MOST + 1]
     ratios = ahead[: len(behind)] / np.maximum(behind, 1e-300)
-    clear = np.flatnonzero((ratios >= GAP) & (ahead[: len(behind)] >= SMALLEST * sigma[0]))
+    smaller = values.complete & (2 * (FEWEST + np.arange(len(ratios))) > len(sigma))
+    clear = np.flatnonzero((ratios >= np.where(smaller, EDGE, GAP)) & (ahead[: len(behind)] >= SMALLEST * sigma[0]))
     return FEWEST + int(clear[-1]) if len(clear) else None
 
 

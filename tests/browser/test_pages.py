@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from semf_core.snapshots.label import Label
-from tests.browser.conftest import SHORT, make_finished_run, make_run, make_snapshot, make_study
+from tests.browser.conftest import PATIENCE, SHORT, make_finished_run, make_run, make_snapshot, make_study
 
 PAGES = {"": "Home", "data": "Data", "workbench": "Workbench", "studies": "Studies", "snapshots": "Snapshots"}
 
@@ -51,8 +53,8 @@ WebSocket.prototype.addEventListener = function (kind, handler, options) {
 """
 
 
-def test_a_reload_of_home_tells_nothing_and_the_workbench_has_ones_own_run_at_once(server, visit):
-    """What the browser has is known to the server: a message about it could undo a press, or be swallowed by one."""
+def requests(page):
+    """What the page asks its server for from now on, as it does."""
     asked = []
 
     def note(frame):
@@ -60,11 +62,17 @@ def test_a_reload_of_home_tells_nothing_and_the_workbench_has_ones_own_run_at_on
         if message.WhichOneof("type") == "rerun_script":
             asked.append(message.rerun_script)
 
+    page.on("websocket", lambda socket: socket.on("framesent", note))
+    return asked
+
+
+def test_a_reload_of_home_tells_nothing_and_the_workbench_has_ones_own_run_at_once(server, visit):
+    """What the browser has is known to the server: a message about it could undo a press, or be swallowed by one."""
     handle = make_finished_run(server, SHORT)
     page = visit(f"{server.url}/workbench?run={handle.id}#key={handle.key}")
     page.wait_for_url("**/workbench?*bench=*")
     settled(page)
-    page.on("websocket", lambda socket: socket.on("framesent", note))
+    asked = requests(page)
     page.goto(server.url)
     settled(page)
     page.wait_for_timeout(1500)
@@ -77,15 +85,22 @@ def test_a_reload_of_home_tells_nothing_and_the_workbench_has_ones_own_run_at_on
 
 def test_a_press_in_the_navigation_is_not_undone_by_what_a_page_sends_by_itself(server, visit):
     """The browser tells what the server does not know; a press before that was lost where answers take long."""
+    kept = "0123456789abcdef"
     page = visit(f"{server.url}/studies")
     settled(page)
-    page.evaluate("localStorage.setItem('semf-studio-runs', JSON.stringify({ '0123456789abcdef': 'key' }))")
+    page.evaluate(f"localStorage.setItem('semf-studio-runs', JSON.stringify({{ '{kept}': 'key' }}))")
     page.add_init_script(SLOW_LINE)
     page.add_init_script(PRESS_AT_ONCE)
+    asked = requests(page)
     page.reload()
-    page.wait_for_url("**/data")
-    page.wait_for_timeout(6000)
-    assert page.title() == "Data · SeMF Studio"
+    page.wait_for_function("document.title === 'Data · SeMF Studio'")
+    end = time.monotonic() + PATIENCE / 1000
+    while not (told := [one for one in asked if kept in str(one)]):
+        assert time.monotonic() < end, "the browser never tells what it has"
+        page.wait_for_timeout(50)
+    pressed = next(one for one in asked if one.page_script_hash and one not in told)
+    before = asked.index(told[0]) < asked.index(pressed)
+    assert before or told[0].page_script_hash == pressed.page_script_hash, "what is told after the press names the page left"
 
 
 def refuse_a_file(page, server):

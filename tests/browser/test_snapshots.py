@@ -136,6 +136,14 @@ def test_the_entry_of_the_page_leaves_a_snapshot_and_back_is_one_press(server, v
     expect(page).to_have_url(re.compile("/workbench"))
     page.go_back()
     expect(gallery).to_be_visible()
+    page.locator(".stMain .stButton button", has_text="Open").first.click()
+    expect(button(page, "All snapshots")).to_be_visible()
+    link = page.url
+    button(page, "Compare").click()
+    expect(page).to_have_url(re.compile(r"/compare\?pin="))
+    page.go_back()
+    expect(page).to_have_url(link)
+    expect(button(page, "All snapshots")).to_be_visible()
 
 
 def test_the_animation_is_shown(server, visit, tmp_path):

@@ -24,6 +24,8 @@ SIDE_BY_SIDE = """() => {
     return basis && chart && Math.max(basis.bottom, chart.bottom) <= fold && chart.right <= basis.left
         && Math.min(basis.width, chart.width) > 150;
 }"""
+FORMULAS = "[...document.querySelectorAll('.stTable td:has(.katex)')].map(cell => cell.getBoundingClientRect().height)"
+"""Of the certificate; a second line makes a row higher."""
 TICKS = """async () => {
     const { module } = document.querySelector('.semf-live').view.data;
     const { decades } = await import(new URL('curves.js', new URL(module, location.origin)).href);
@@ -37,6 +39,8 @@ AXIS_IN_SIGHT = """() => {
 """The residual's own axis is above what stands at the foot of the page."""
 SAID = "document.querySelector('.semf-plot').data.flatMap(trace => trace.text ?? [])"
 """What is said of the decisions and other marks in the chart."""
+EVENTS = "document.querySelector('.semf-live').view.history.events"
+TOP = "document.querySelector('.semf-body').getBoundingClientRect().top"
 LEGEND = "document.querySelector('.semf-plot .legend .legendtext')?.textContent ?? ''"
 GHOSTS = "document.querySelector('.semf-plot').data.filter(t => t.name === 'before' && t.x.length).length"
 DIGITS = ModelSpec(Digits(), 12, (Nonnegative(), Sparse(k=16)), (Nonnegative(),), ADMM(), Limits(max_iter=60, tol=0))
@@ -133,9 +137,14 @@ def test_a_change_is_seen_at_once_undone_and_survives(server, visit):
 def test_how_it_ended_is_said_what_to_try_is_one_click_and_an_impossible_value_has_its_sentence(server, visit):
     _, page = work_on(server, visit)
     page.wait_for_function("document.querySelector('.semf-ending').textContent.startsWith('Still falling at the limit of 60')")
-    k_of(page).fill("65")
-    k_of(page).press("Enter")
-    page.locator('[data-testid="stSidebar"]').get_by_role("alert").filter(has_text="at most 64 nonzeros fit").wait_for()
+    top = page.evaluate(TOP)
+    page.get_by_role("button", name="Replay", exact=True).click()
+    page.locator(".semf-ending").wait_for(state="hidden")
+    assert page.evaluate(TOP) == top, "nothing moves when a run ends"
+    for text, sentence in (("65", "at most 64 nonzeros fit"), ("0", "k must be at least 1"), ("", "k is empty")):
+        k_of(page).fill(text)
+        k_of(page).press("Enter")
+        page.locator('[data-testid="stSidebar"]').get_by_role("alert").filter(has_text=sentence).wait_for()
     assert page.locator(".semf-variants .semf-variant").count() == 1
     set_k(page, 64)
     finished(page)
@@ -194,12 +203,16 @@ def test_variants_are_renamed_pinned_compared_and_dropped(server, visit):
         page.locator(".semf-variants .semf-variant").nth(number).get_by_role("button", name=re.compile("^Pin")).click()
         page.wait_for_function("n => document.querySelectorAll('.semf-pinned').length === n", arg=number + 1)
     quiet(page)
+    address = page.url
     page.get_by_role("button", name="Compare the pinned two").click()
     page.wait_for_url("**/compare?pin=*")
     page.wait_for_selector('.semf-compare[data-drawn="yes"]')
     names = page.locator(".semf-card .semf-title").all_inner_texts()
     assert len(names) == len(set(names)) == 2, "two variants of one model can be told apart"
     assert not page.locator('[data-testid="stSidebar"]').is_visible(), "the panel stays on the workbench"
+    page.go_back()
+    page.wait_for_function(f"{CURRENT} === 'few pixels'")
+    assert page.url == address, "the workbench never had the pins in its address"
 
 
 def test_a_class_follows_what_the_lecturer_does(server, visit):
@@ -231,11 +244,12 @@ def test_penalties_steps_and_keys(server, visit):
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press(" ")
     page.wait_for_function(f"{STATE}.startsWith('Running') && {ITERATION} > 30")
+    page.get_by_label("hold Algorithm 2").check()
+    page.wait_for_function("document.querySelector('.semf-cases').textContent.includes('Change')")  # from here on α stays
     before = page.locator('output[data-of="alpha"]').inner_text()
     page.get_by_role("button", name="α divided by 2").click()
-    page.get_by_label("hold Algorithm 2").check()
-    page.wait_for_function("document.querySelector('.semf-cases').textContent.includes('Change')")
     page.wait_for_function("v => document.querySelector('output[data-of=alpha]').textContent !== v", arg=before)
+    page.wait_for_function(f"{EVENTS}.some(([, , text]) => text.includes('α set to'))")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press(" ")
     page.wait_for_function(f"{STATE}.startsWith('Paused')")
@@ -249,7 +263,7 @@ def test_penalties_steps_and_keys(server, visit):
     at = last - 12
     page.wait_for_function(f"document.querySelector('.semf-basis img').alt.includes('iteration {at}')")
     assert page.evaluate("Number(document.querySelector('.semf-scrubber input[type=range]').value)") == at
-    assert page.evaluate(f"document.querySelector('.semf-plot').layout.shapes.some(s => s.x0 === {at})")
+    page.wait_for_function(f"document.querySelector('.semf-plot').layout.shapes.some(s => s.x0 === {at})")
     page.wait_for_url(f"**at={at}*")
     page.keyboard.press("l")
     page.keyboard.press("s")
@@ -274,6 +288,8 @@ def test_basis_and_residual_are_side_by_side_above_the_fold(server, visit):
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(SIDE_BY_SIDE)
         assert not page.evaluate(LEGEND).strip().endswith(","), "a shortened name has no comma left"
+        if (width, height) == SIZES["full HD"]:
+            page.wait_for_function(f"{FORMULAS}.length && {FORMULAS}.every(height => height < 40)")
         if (width, height) == SIZES["a laptop"]:
             for factor in "XY":
                 first = page.locator(f'[data-testid="stSidebar"] [class*="st-key-block_{factor}_"]').first.bounding_box()
