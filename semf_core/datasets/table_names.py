@@ -309,7 +309,7 @@ def axis_of(cells: Sequence[str], title: str, told: bool = False) -> Axis:
 
 def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array | None) -> tuple[str, str]:
     """Whether columns or rows are the samples, and what speaks for it."""
-    times = rows.values is not None and rows.names is not None and (rows.calendar or rows.unit in TIMES)
+    times = _are_times(rows)
     across = columns.values is not None and columns.names is None
     word = set(title_words(rows.title)) if rows.names is not None and not times and not across else set()
     titled_so = f", “{rows.title}” in the first column"
@@ -322,11 +322,8 @@ def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array 
     if times or across:
         return "rows", ", with " + ("times in the first column" if times else "an axis in the first row")
     if columns.values is not None or rows.values is not None:
-        timed = columns.calendar or columns.unit in TIMES
-        there = (
-            f"{'times' if timed else 'an axis'} in the first row" if columns.values is not None else "an axis in the first column"
-        )
-        return "columns", f", with {there}"
+        place = "first row" if columns.values is not None else "first column"
+        return "columns", f", with {'times' if _are_times(columns) else 'an axis'} in the {place}"
     for axis, other, this, place in ((columns, "rows", "columns", "row"), (rows, "columns", "rows", "column")):
         if (shared := shared_words(axis)) & (SAMPLES | FEATURES):
             return this if shared & SAMPLES else other, f", names such as “{shown(axis.label(0))}” in the first {place}"
@@ -335,3 +332,11 @@ def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array 
     if rows.names is not None:
         return "rows", ", names in the first column"
     return "columns", ", names in the first row" if columns.names is not None else ""
+
+
+def _are_times(axis: Axis) -> bool:
+    """Whether names have places that are dates, times of day or durations."""
+    if axis.names is None or axis.values is None:
+        return False
+    measured = quantities(axis.names)
+    return measured is None or measured[2] in TIMES

@@ -55,6 +55,12 @@ def test_a_logger_tells_samples_and_their_places():
     assert found(text, Reading(index="names")).dataset.axes.rows.values is None
 
 
+@pytest.mark.parametrize("cell", ["8:{:02}", "{} min"])
+def test_times_are_samples_whatever_unit_their_heading_has(cell):
+    one = found("Zeit (MEZ),T1,T2\n" + "".join(cell.format(i) + f",{i},{i * i % 7}\n" for i in range(12)))
+    assert one.reading.orientation == "rows" and "times in the first column" in one.question
+
+
 def test_times_in_the_first_line():
     text = "sensor," + ",".join(f"{h}:00" for h in range(6, 12)) + "\n" + "".join(f"s{i}," + "1,2,3,4,5,6\n" for i in range(4))
     one = found(text)
