@@ -11,11 +11,13 @@ from scipy import sparse
 
 from semf_core.common.errors import InvalidInput
 from semf_core.datasets import DATASETS, Dataset, Digits, Paatero, Swimmer
+from semf_core.datasets.counting_noise import above_counting_noise
 from semf_core.datasets.summary import Spectrum, facts, spectrum
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.model.proposals import GAP, SPARSE_COST, WORK, keeps_to, presets_for, propose
 from semf_core.model.sweeps import numbers_of, sweep, with_value
 from semf_core.model.variants import differences, name_by_difference, same_model, title_of, titled, words_of_difference
+from semf_core.runs.descriptions import Description
 from semf_core.sets import SETS, GroupSparse, Nonnegative, Sparse, in_rounds
 from semf_core.solvers import ADMM, DEFAULT, Limits, MultiplicativeNMF
 
@@ -109,6 +111,41 @@ def test_singular_values_that_sink_into_rounding_are_no_exact_rank():
     assert "above rounding" not in propose(Digits(), sinking, facts(sinking), found).why
     exact = Dataset((np.eye(60)[:, :40] @ np.eye(40, 60)).astype(np.float32))
     assert propose(Digits(), exact, facts(exact), spectrum(exact.data)).spec.rank == 40
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csc_array])
+@pytest.mark.parametrize("shape", [(80, 120), (150, 60)])
+def test_what_stands_out_of_counting_noise_is_proposed(form, shape):
+    rng = np.random.default_rng(8)
+    weak = rng.gamma(0.5, 1, (shape[0], 3)) @ rng.gamma(0.5, 1, (3, shape[1]))
+    counts = Dataset(form(rng.poisson(0.5 * weak / weak.mean()).astype(float)))
+    found = spectrum(counts.data)
+    proposal = propose(Digits(), counts, facts(counts), found)
+    assert proposal.spec.rank == 3 and "noise that counting makes" in proposal.why
+    assert propose(Digits(), counts, facts(counts), replace(found, above_noise=0)).spec.rank > 20, "without it"
+    kept = Description("", facts(counts), found)
+    assert Description.from_dict(kept.to_dict()).spectrum.above_noise == 3
+
+
+def test_a_gap_is_surer_than_noise_that_is_more_than_that_of_counting():
+    flat = Dataset(np.ones((40, 40)))
+    values = np.r_[9.0, 8, 7, np.linspace(2, 1, 37)]
+    for level, rank in ((1.0, 6), (1.5, 3)):
+        found = Spectrum(values, True, 40, above_noise=6, noise_level=level)
+        assert propose(Digits(), flat, facts(flat), found).spec.rank == rank
+    values = np.linspace(2, 1, 40)
+    found = Spectrum(values, True, 40, above_noise=6, noise_level=1.5)
+    assert propose(Digits(), flat, facts(flat), found).spec.rank == 6
+
+
+@pytest.mark.parametrize("shape", [(80, 120), (40, 200)])
+def test_what_is_no_table_of_counts_has_no_counting_noise(shape):
+    rng = np.random.default_rng(0)
+    smooth = np.rint(200 * np.exp(-(np.subtract.outer(np.linspace(0, 4, shape[0]), np.linspace(0, 4, shape[1])) ** 2)))
+    counts = rng.poisson(3.0, shape).astype(float)
+    for other in (smooth, counts + 0.5, counts - 1, np.zeros(shape), counts[:15]):
+        assert above_counting_noise(other) == (0, 0.0)
+    assert above_counting_noise(counts)[1] == pytest.approx(1, abs=0.1)
 
 
 def test_large_sparse_data_get_few_components_and_iterations_and_it_is_said():

@@ -251,7 +251,8 @@ def _truth(data: Dataset) -> None:
         groups = f" in {len(data.groups)} groups" if data.groups else ""
         words.append(f"the ground truth is known: {data.part_count} parts{groups}; a run counts how many it finds")
     if data.labels is not None:
-        words.append(f"samples have labels ({len(set(data.labels.tolist()))} different)")
+        called = f" “{data.labels_title}”" if data.labels_title else ""
+        words.append(f"samples have labels{called} ({len(set(data.labels.tolist()))} different)")
     if words:
         text = "; ".join(words)
         st.info(text[:1].upper() + text[1:] + ".", icon=":material/school:")

@@ -25,6 +25,8 @@ from semf_core.sets import StructureSet
 Array = np.ndarray
 TALLEST = 480
 """Pixels that a picture may be high."""
+FLATTEST = 96
+"""Pixels that a table is high at least, so that the cells of a few rows can be told apart."""
 CELLS = 256
 """Partitions of longer vectors are drawn as one bar for each group."""
 COLOURS = ("#a6cee3", "#fdbf6f", "#b2df8a", "#fb9a99", "#cab2d6", "#ffff99", "#80cdc1", "#d9d9d9")
@@ -92,6 +94,8 @@ def picture(shown: images.Picture, alt: str, caption: str = "", width: int | Non
         largest = min(largest, int(TALLEST * ratio))
     elif largest > TALLEST * ratio:  # a tall table keeps its place on the page
         style += f";height:{TALLEST}px"
+    elif largest < FLATTEST * ratio:
+        style += f";height:{FLATTEST}px"
     style += f";max-width:{largest}px"
     note = f'<div style="font-size:.8rem">{html.escape(caption)}</div>' if caption else ""
     st.html(f'<img src="{shown.url}" alt="{html.escape(alt, quote=True)}" style="{style}">{note}')

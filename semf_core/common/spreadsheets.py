@@ -31,6 +31,8 @@ DATE = re.compile(
     r"|(?:\d{1,2}[ -])?[A-Za-z]{3,9}[ -]\d{2,4}|\d{4}[ -]?Q[1-4]"
 )
 """What a date, a month, a quarter or a time of day may be written with."""
+QUANTITY = re.compile(r"(\d+(?:[.,]\d+)?)( (?:[^\W\d_]|[°%‰])[^\s,;()\[\]\"']{0,7}|[nµμu]m|ms|min|[kM]?Hz|cm\^?-1)")
+"""A number and its unit, which stands close to it only where nothing else is meant."""
 
 
 def text_cell(name: str) -> str:
@@ -45,7 +47,8 @@ def unmarked(cell: str) -> str:
 
 def is_marked(cell: str) -> bool:
     """Whether an apostrophe says that this is text."""
-    return cell.startswith(MARK) and (_is_taken_for_another(cell[1:]) or DATE.fullmatch(cell[1:]) is not None)
+    forms = (DATE, QUANTITY)
+    return cell.startswith(MARK) and (_is_taken_for_another(cell[1:]) or any(form.fullmatch(cell[1:]) for form in forms))
 
 
 def _is_taken_for_another(name: str) -> bool:

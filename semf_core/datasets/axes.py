@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from semf_core.common.errors import InvalidInput
+from semf_core.common.spreadsheets import QUANTITY
 
 Array = np.ndarray
 LONGEST_NAME = 200
 LONGEST_TITLE = 80
-_TITLE_AND_UNIT = re.compile(r"(.*\S)\s*[(\[]([^()\[\]]*)[)\]]")
+_TITLE_AND_UNIT = re.compile(r"(.*\S|)\s*[(\[]([^()\[\]]*)[)\]]")
 
 
 def clean(text: object, longest: int = LONGEST_NAME) -> str:
@@ -260,6 +261,24 @@ def clock_times(texts: Sequence[str]) -> Array | None:
     if len(back) == 1 and times[-1] < times[0]:
         times[back[0] + 1 :] += 24
     return times if len(times) > 2 and (np.diff(times) > 0).all() else None
+
+
+TIMES = ("ns", "µs", "μs", "us", "ms", "s", "sec", "min", "h", "hr")
+_USUAL = dict.fromkeys(TIMES, "time") | dict.fromkeys(("nm", "µm", "μm", "um"), "wavelength")
+_USUAL |= dict.fromkeys(("Hz", "kHz", "MHz"), "frequency") | dict.fromkeys(("cm-1", "cm^-1"), "wavenumber")
+"""What is measured in a unit."""
+
+
+def quantities(texts: Sequence[str]) -> tuple[Array, str, str] | None:
+    """Numbers with one unit (0.5 s, 1.0 s, …) as places, what is measured so, and the unit; they go up, or down, throughout."""
+    found = [QUANTITY.fullmatch(text) for text in texts]
+    units = {one and one[2] for one in found}
+    if len(found) < 3 or len(units) != 1 or None in units:
+        return None
+    unit = str(units.pop()).strip()
+    values = np.array([float(one[1].replace(",", ".")) for one in found if one])
+    steps = np.diff(values)
+    return (values, _USUAL.get(unit, ""), unit) if (steps > 0).all() or (steps < 0).all() else None
 
 
 def titled(heading: str, **known: Any) -> Axis:

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from semf_core.common.parameters import InvalidInput, Parametrized
 from semf_core.common.registry import Registry
-from semf_core.datasets.axes import Axes
+from semf_core.datasets.axes import LONGEST_TITLE, Axes, clean
 from semf_core.mathematics.blocks import row_blocks
 
 Array = np.ndarray
@@ -44,6 +44,8 @@ class Dataset:
         Where it comes from, or what was done to it.
     axes : Axes
         Names, units and places of rows and columns, where known.
+    labels_title : str
+        What the labels are called in their file.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Dataset:
     note: str = ""
     axes: Axes = field(default_factory=Axes)
     """Names, units and places of rows and columns, where known."""
+    labels_title: str = ""
     missing: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -81,6 +84,7 @@ class Dataset:
             raise InvalidInput("activations", f"has {len(self.activations)} rows, but there are {self.parts.shape[1]} parts")
         keep(self, "groups", as_groups(self.groups, self.part_count))
         keep(self, "labels", as_labels(self.labels, n))
+        keep(self, "labels_title", clean(self.labels_title, LONGEST_TITLE) if self.labels is not None else "")
         self.axes.checked((m, n))
 
     @property

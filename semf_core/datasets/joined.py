@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -15,6 +16,23 @@ from semf_core.datasets.reading import Limits, Raw, Reading, shown
 from semf_core.datasets.tables import read_table
 
 ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".asc", ".data")
+
+
+SHORTEST = 3
+
+
+def shared_title(filenames: Iterable[str]) -> str:
+    """What the names of several files begin with, in whole words and numbers; empty if that is next to nothing."""
+    stems = [PurePosixPath(name).stem for name in filenames]
+    first, last = min(stems), max(stems)
+    title = first[: next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
+    following = [stem[len(title) : len(title) + 1] for stem in stems]
+    if any(map(str.isalpha, following)):
+        title = re.sub(r"[^\W\d_]+$", "", title)
+    if any(map(str.isdigit, following)):
+        title = re.sub(r"\d+$", "", title)
+    title = re.sub(r"[\W_]+$", "", title)
+    return title if len(title) >= SHORTEST else ""
 
 
 def is_table(filename: str) -> bool:

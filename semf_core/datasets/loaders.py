@@ -22,7 +22,7 @@ from semf_core.datasets.companions import fitting
 from semf_core.datasets.gaps import without_gaps
 from semf_core.datasets.hdf5 import read_mat73
 from semf_core.datasets.images import IMAGE_ENDINGS, NamedContent, is_image, read_image, stack_images
-from semf_core.datasets.joined import is_table, join_tables
+from semf_core.datasets.joined import is_table, join_tables, shared_title
 from semf_core.datasets.matlab import read_mat
 from semf_core.datasets.parquet import read_parquet
 from semf_core.datasets.preparation import prepared
@@ -152,16 +152,20 @@ def find_files(files: Sequence[tuple[str, bytes]], reading: Reading = DEFAULT_RE
     if len(unpacked) == 1:
         name, content = unpacked[0]
         return _found(name, _READERS[_kind(name, content[:16])](name, content, reading, limits), reading, limits)
-    if any(is_sparse_text(name, content) for name, content in unpacked):
-        return _found(f"{len(files)} files", read_sparse_text("files", unpacked, limits), reading, limits)
+    title = shared_title(name for name, _ in unpacked)
+    matrices = [Path(file[0]).stem for file in unpacked if is_sparse_text(*file)]
+    if matrices:
+        return _found("files", read_sparse_text("files", unpacked, limits), reading, limits, title or matrices[0])
     if all(is_table(name) for name, _ in unpacked):
-        return _found(f"{len(files)} tables", join_tables("files", unpacked, reading, limits), reading, limits)
+        joined = join_tables("files", unpacked, reading, limits)
+        return _found("files", joined, reading, limits, title or f"{len(files)} tables")
     for name, _ in files:
         if not is_image(name):
             together = "several files together must be pictures, tables, or a Matrix Market file with its lists of names"
             raise InvalidInput(shown(name), "is not a picture", together)
     pictures: list[NamedContent] = [(name, lambda content=content: content) for name, content in files]  # type: ignore[misc]
-    return _found(f"{len(files)} pictures", stack_images("files", pictures, reading.colour, limits), reading, limits)
+    stacked = stack_images("files", pictures, reading.colour, limits)
+    return _found("files", stacked, reading, limits, title or f"{len(files)} pictures")
 
 
 def load_path(path: str | Path, reading: Reading = DEFAULT_READING, limits: Limits = DEFAULT_LIMITS) -> Dataset:
@@ -336,7 +340,7 @@ _READERS: dict[str, _Reader] = {
 }
 
 
-def _found(name: str, raw: Raw, reading: Reading, limits: Limits) -> Found:
+def _found(name: str, raw: Raw, reading: Reading, limits: Limits, title: str = "") -> Found:
     """Orient, scale and prepare what was read, and keep of its companions those that fit."""
     try:
         orientation = raw.guess if reading.orientation == "auto" else reading.orientation
@@ -344,7 +348,7 @@ def _found(name: str, raw: Raw, reading: Reading, limits: Limits) -> Found:
         data = sparse_matrix(raw.data) if sparse.issparse(raw.data) else real_matrix("data", raw.data)
         data, judged["missing"], said = without_gaps(data, reading.missing, raw.data)
         known = replace(reading, orientation="columns" if raw.samples_fixed else orientation, member=raw.member, **judged)
-        dataset = prepared(_build(name, data, raw, known, limits), reading.prepare)
+        dataset = prepared(_build(name, data, raw, known, limits, title), reading.prepare)
         several = reading.member == LARGEST and len(raw.members) > 1
         first = f"The file holds {len(raw.members)} arrays or tables; {shown(raw.member or '')} was taken."
         remarks = ((first,) if several else ()) + raw.remarks + said
@@ -357,7 +361,7 @@ def _found(name: str, raw: Raw, reading: Reading, limits: Limits) -> Found:
         raise InvalidInput(name, f"its {error.field} {error.problem}", error.remedy, whole=True) from None
 
 
-def _build(name: str, data: Any, raw: Raw, reading: Reading, limits: Limits) -> Dataset:
+def _build(name: str, data: Any, raw: Raw, reading: Reading, limits: Limits, title: str) -> Dataset:
     axes, labels = raw.axes, raw.labels
     if reading.orientation == "rows" and not raw.samples_fixed:
         data, axes, labels = data.T, axes.transposed, raw.row_labels
@@ -369,7 +373,7 @@ def _build(name: str, data: Any, raw: Raw, reading: Reading, limits: Limits) -> 
     if "map_shape" in extras:
         axes = replace(axes, map_shape=extras.pop("map_shape"))
     if labels is not None:
-        extras["labels"] = labels
+        extras |= {"labels": labels, "labels_title": raw.labels_title}
     if reading.scaling != "none":
         if not sparse.issparse(data):
             limits.check_entries(name, *data.shape)
@@ -378,4 +382,4 @@ def _build(name: str, data: Any, raw: Raw, reading: Reading, limits: Limits) -> 
         if "activations" in extras:
             extras["activations"] = extras["activations"] / factors
     left = f"Left out because they do not fit: {', '.join(left_out)}." if left_out else ""
-    return Dataset(data, title=Path(name).stem, note=" ".join(filter(None, [raw.note, left])), axes=axes, **extras)
+    return Dataset(data, title=title or Path(name).stem, note=" ".join(filter(None, [raw.note, left])), axes=axes, **extras)

@@ -109,6 +109,8 @@ class Raw:
     labels: Array | None = None
     extras: dict[str, Array] = field(default_factory=dict)
     note: str = ""
+    labels_title: str = ""
+    """What a column or line of labels is called."""
     samples_fixed: bool = False
     """True where columns are samples by construction (a stack of pictures)."""
     axes: Axes = field(default_factory=Axes)

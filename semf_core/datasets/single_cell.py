@@ -92,6 +92,7 @@ def read_h5ad(name: str, content: bytes, member: str | None, limits: Limits) -> 
         data.T,
         axes=Axes(columns, rows),
         labels=labels,
+        labels_title=title.replace(SLASH, "/"),
         samples_fixed=True,
         members=members,
         member=chosen,

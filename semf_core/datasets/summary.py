@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from semf_core.common.notation import number
 from semf_core.datasets import Dataset
+from semf_core.datasets.counting_noise import above_counting_noise
 from semf_core.mathematics.blocks import row_blocks
 
 Array = np.ndarray
@@ -84,6 +85,10 @@ class Spectrum:
     rank: int
     """Values above rounding error: the numerical rank, or a lower bound where only some were computed."""
     note: str = ""
+    above_noise: int = 0
+    """Of a table of counts: how many stand out of the noise that counting makes; 0 where that is not known."""
+    noise_level: float = 0.0
+    """How strong that is, Poisson noise being 1."""
 
     def describe(self) -> str:
         """The curve in a sentence, for those who cannot see it."""
@@ -113,12 +118,13 @@ def spectrum(data: Any) -> Spectrum:
         if blocks.missing:
             fit_to_present(blocks)
         found = blocks.values() if complete else leading_values(blocks, LEADING)
+        noise = above_counting_noise(data) if complete and not blocks.missing else (0, 0.0)
     notes = [LEFT_OUT] if blocks.missing else []
     if not complete:
         notes.append(f"The matrix is large: the {LEADING} leading values were estimated, to within a few per cent.")
     eps = np.finfo(data.dtype if data.dtype in (np.float32, np.float64) else np.float64).eps
     rank = int((found > found[0] * max(m, n) * eps).sum()) if found[0] > 0 else 0
-    return Spectrum(found * blocks.scale, complete and not blocks.missing, rank, " ".join(notes))
+    return Spectrum(found * blocks.scale, complete and not blocks.missing, rank, " ".join(notes), *noise)
 
 
 class TallBlocks:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from semf_core.datasets.axes import Axes, Axis, clock_times, moments, titled
+from semf_core.datasets.axes import TIMES, Axes, Axis, clock_times, moments, quantities, titled
 from semf_core.datasets.maps import map_of
 from semf_core.datasets.reading import Raw, listed, shown
 from semf_core.datasets.table_layout import COUNTED, FEWEST, LOOKED_AT, Layout, Words, in_order, is_axis_word, is_number
@@ -84,14 +84,14 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
         top, data = ["" if np.isnan(v) else repr(float(v)) for v in data[0]], data[1:]
         words = Words({j: cells[1:] for j, cells in words.columns.items()}, words.marked)
     told = "axis" if layout.across is not None and index == "auto" else index
-    rows, labels = _from_words(layout, words, told, remarks)
+    rows, labels, labels_title = _from_words(layout, words, told, remarks)
     used = "axis" if rows.values is not None else "auto"
     if not rows and data.shape[1] > 1 and (told == "labels" or (told == "auto" and labels is None and _is_class(data, top))):
         if told == "auto":
             remarks.append(
                 f"The first column “{shown(top[0] if top else '')}” holds the classes of the rows. Say so if it is data."
             )
-        labels, used = _classes(data[:, 0]), "labels"
+        labels, used, labels_title = _classes(data[:, 0]), "labels", top[0] if top else ""
         data, top = data[:, 1:], None if top is None else top[1:]
     elif top is not None and told in ("auto", "names") and (coordinates := _coordinates(top)):
         placed, map_shape, order = map_of(top[:coordinates], list(data[:, :coordinates].T))
@@ -116,20 +116,22 @@ def named_table(data: Array, layout: Layout, words: Words, header: str, index: s
         columns = titled(layout.across or "", names=tuple(top))
     elif top is not None:
         sure = layout.across is not None or header == "axis"
-        columns = axis_of(top, layout.across or (corner if is_axis_word(corner) else ""), sure)
+        heads = is_axis_word(corner) and quantities(top) is None  # which say themselves what they are
+        columns = axis_of(top, layout.across or (corner if heads else ""), sure)
         if columns.values is None and layout.across is None:  # the corner heads the first column
             columns = Axis(names=columns.names)
     if columns.values is not None and columns.title and rows.title == columns.title:
         rows = Axis(names=rows.names, values=rows.values, calendar=rows.calendar)
-    column_labels = _column_labels(layout, data.shape[1], remarks)
+    column_labels, column_title = _column_labels(layout, data.shape[1], remarks)
     orientation, why = samples_of(data.shape, rows, columns, labels)
     if column_labels is not None and labels is None:
-        orientation, why = "columns", ", with a label for each column"
+        orientation, why, labels_title = "columns", ", with a label for each column", column_title
     return Raw(
         data,
         axes=Axes(rows, columns),
         labels=column_labels,
         row_labels=labels,
+        labels_title=labels_title,
         extras={} if map_shape is None else {"map_shape": np.array(map_shape)},
         guess=orientation,
         question=f"{data.shape[0]:,} rows × {data.shape[1]:,} columns{why}",
@@ -143,9 +145,9 @@ def _says(count: int) -> str:
     return "it says" if count == 1 else "they say"
 
 
-def _from_words(layout: Layout, words: Words, told: str, remarks: list[str]) -> tuple[Axis, Array | None]:
-    """The names of the rows and their labels, from the columns of words."""
-    names, labels, left = Axis(), None, []
+def _from_words(layout: Layout, words: Words, told: str, remarks: list[str]) -> tuple[Axis, Array | None, str]:
+    """The names of the rows, their labels and what those are called, from the columns of words."""
+    names, labels, called, left = Axis(), None, "", []
     behind = set(layout.words) & {j + 1 for j in layout.numbers}
     remarked = behind if len(behind) > max(1, len(layout.numbers) // 2) else set()  # on each number: present, absent
     for j in layout.words:
@@ -161,24 +163,23 @@ def _from_words(layout: Layout, words: Words, told: str, remarks: list[str]) -> 
             title = "" if title in UNTITLED else title
             names = titled(title, names=tuple(cells)) if plain else _in_time(title, cells, told == "axis")
         elif labels is None and 1 < different <= max(2, len(cells) // 2):
-            labels = np.array(cells)
+            labels, called = np.array(cells), title
         else:
             left.append(title or f"column {j + 1}")
     if left:
         remarks.append(f"Left out, because {'it holds' if len(left) == 1 else 'they hold'} words: {listed(left)}.")
-    return names, labels
+    return names, labels, called
 
 
 def _in_time(title: str, cells: Sequence[str], told: bool) -> Axis:
-    """Names; with their places if they are dates, or times of day that go on, of which the hours are told."""
+    """Names; with their places if they are dates, numbers with a unit, or times of day that go on, which are told in hours."""
     dates = _dates(cells, told)
     if dates is not None:
         return titled(title, names=tuple(cells), values=dates, calendar=True)
     hours = clock_times(cells)
-    if hours is None:
-        return titled(title, names=tuple(cells))
-    axis = titled(title or "time", names=tuple(cells), values=hours)
-    return axis if axis.unit else replace(axis, unit="h")
+    values, usual, unit = (hours, "time", "h") if hours is not None else quantities(cells) or (None, "", "")
+    axis = titled(title or usual, names=tuple(cells), values=values)
+    return axis if axis.unit else replace(axis, unit=unit)
 
 
 def _dates(cells: Sequence[str], told: bool) -> Array | None:
@@ -187,18 +188,22 @@ def _dates(cells: Sequence[str], told: bool) -> Array | None:
     return dates if dates is not None and (told or in_order(dates)) else None
 
 
-def _column_labels(layout: Layout, count: int, remarks: list[str]) -> Array | None:
-    """A class for each column from the first line of words below the header that repeats itself; of others it is said."""
-    labels, left = None, []
+def _column_labels(layout: Layout, count: int, remarks: list[str]) -> tuple[Array | None, str]:
+    """A class for each column, from the first line of words below the header that repeats itself, and what it is called.
+
+    Of others it is said that they are left out.
+    """
+    labels, called, left = None, "", []
     for k, line in enumerate(layout.annotations):
         cells = [line[j] for j in layout.numbers][-count:]
+        title = line[layout.words[0]] if layout.words else ""
         if labels is None and 1 < len(set(cells)) <= max(2, len(cells) // 2):
-            labels = np.array(cells)
+            labels, called = np.array(cells), title
         else:
-            left.append(shown(line[layout.words[0]] if layout.words else "") or f"line {k + 2}")
+            left.append(shown(title) or f"line {k + 2}")
     if left:
         remarks.append(f"Left out, because {'it holds' if len(left) == 1 else 'they hold'} words: {listed(left)}.")
-    return labels
+    return labels, called
 
 
 def _beside_names(data: Array, top: Sequence[str]) -> int:
@@ -304,7 +309,8 @@ def axis_of(cells: Sequence[str], title: str, told: bool = False) -> Axis:
 
 def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array | None) -> tuple[str, str]:
     """Whether columns or rows are the samples, and what speaks for it."""
-    times, across = rows.values is not None and rows.names is not None, columns.values is not None and columns.names is None
+    times = _are_times(rows)
+    across = columns.values is not None and columns.names is None
     word = set(title_words(rows.title)) if rows.names is not None and not times and not across else set()
     titled_so = f", “{rows.title}” in the first column"
     if word & FEATURES:
@@ -316,7 +322,8 @@ def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array 
     if times or across:
         return "rows", ", with " + ("times in the first column" if times else "an axis in the first row")
     if columns.values is not None or rows.values is not None:
-        return "columns", ", with " + ("times in the first row" if columns.values is not None else "an axis in the first column")
+        place = "first row" if columns.values is not None else "first column"
+        return "columns", f", with {'times' if _are_times(columns) else 'an axis'} in the {place}"
     for axis, other, this, place in ((columns, "rows", "columns", "row"), (rows, "columns", "rows", "column")):
         if (shared := shared_words(axis)) & (SAMPLES | FEATURES):
             return this if shared & SAMPLES else other, f", names such as “{shown(axis.label(0))}” in the first {place}"
@@ -325,3 +332,11 @@ def samples_of(shape: tuple[int, ...], rows: Axis, columns: Axis, labels: Array 
     if rows.names is not None:
         return "rows", ", names in the first column"
     return "columns", ", names in the first row" if columns.names is not None else ""
+
+
+def _are_times(axis: Axis) -> bool:
+    """Whether names have places that are dates, times of day or durations."""
+    if axis.names is None or axis.values is None:
+        return False
+    measured = quantities(axis.names)
+    return measured is None or measured[2] in TIMES

@@ -19,7 +19,7 @@ from semf_core.model.codegen import readable_json
 from semf_core.runs.folder import RunFolder
 
 LABEL = "label"
-"""The column of obs with the classes of the samples."""
+"""The column of obs with the classes of the samples, where they have no title of their own."""
 LOADINGS = "SeMF"
 """The factors under obsm (V transposed) and varm (U)."""
 
@@ -38,7 +38,7 @@ def h5ad(folder: RunFolder, dataset: Dataset | None) -> bytes:
             _matrix(out, "X", dataset.data.T)
         _frame(out, "obs", story.axes.columns, factors["V"].shape[1], story.axes.columns.values)
         if dataset is not None and dataset.labels is not None:
-            _classes(out["obs"], dataset.labels)
+            _classes(out["obs"], dataset.labels, dataset.labels_title.replace("/", SLASH) or LABEL)
         _frame(out, "var", story.axes.rows, len(factors["U"]), story.axes.rows.values)
         for name, arrays in (("obsm", {LOADINGS: factors["V"].T}), ("varm", {LOADINGS: factors["U"]})):
             group = _group(out, name)
@@ -85,17 +85,17 @@ def _matrix(out: Any, name: str, A: Any) -> None:
         group.create_dataset(piece, data=getattr(A, piece), compression="gzip", compression_opts=1)
 
 
-def _classes(obs: Any, labels: np.ndarray) -> None:
+def _classes(obs: Any, labels: np.ndarray, title: str) -> None:
     """The classes of the samples as a column of categories."""
     words, codes = np.unique(labels.astype(str), return_inverse=True)
-    if LABEL in obs:
+    if title in obs:
         return
-    group = obs.create_group(LABEL)
+    group = obs.create_group(title)
     _encode(group, "categorical", "0.2.0")
     group.attrs["ordered"] = False
     _strings(group, "categories", words)
     _encode(group.create_dataset("codes", data=codes.astype(np.int32)), "array", "0.2.0")
-    obs.attrs["column-order"] = np.array([*obs.attrs["column-order"], LABEL], dtype=_text())
+    obs.attrs["column-order"] = np.array([*obs.attrs["column-order"], title], dtype=_text())
 
 
 def _frame(out: Any, name: str, axis: Axis, count: int, values: np.ndarray | None) -> None:

@@ -13,7 +13,7 @@ from scipy.io import savemat
 from semf_core.common.extras import optional
 from semf_core.common.spreadsheets import MARK, csv_line, csv_text, safe_cell, text_cell
 from semf_core.datasets import Axes, Axis, Dataset
-from semf_core.datasets.axes import clock_times, moments
+from semf_core.datasets.axes import clock_times, moments, quantities
 from semf_core.datasets.parquet import INDEX
 from semf_core.datasets.table_layout import ACROSS, COUNTED, is_axis_word
 from semf_core.drawing.top import Top, top
@@ -86,7 +86,8 @@ def _cells(axis: Axis) -> list[str] | None:
     if axis.names is None:
         return axis.cells()
     dates = not axis.calendar and moments(axis.names) is not None
-    taken = dates or (axis.values is None and clock_times(axis.names) is not None)
+    placed = clock_times(axis.names) is not None or quantities(axis.names) is not None
+    taken = dates or (axis.values is None and placed)
     return [MARK + name if taken else text_cell(name) for name in axis.names]
 
 

@@ -27,6 +27,8 @@ END = 10
 """The last singular value of data of small rank is so many times what follows, which is rounding."""
 SMALLEST = 1e-3
 """Of the largest singular value: gaps among smaller ones are of rounding in the file."""
+POISSON = 1.1
+"""Noise of counts below this level is that of counting alone, and what stands out of it is surer than a gap."""
 ITERATIONS, FEWEST_ITERATIONS = 1000, 50
 WORK, SPARSE_COST = 6e10, 3
 """Entries times components times iterations: about half a minute of one core; a sparse entry costs as three dense ones."""
@@ -67,7 +69,9 @@ def _rank(values: Spectrum, shape: tuple[int, int]) -> tuple[int, str]:
         return min(UNKNOWN, *shape), "the matrix is too large for its singular values, so this is a mere start"
     if values.complete and FEWEST <= values.rank <= SMALL_RANK and values.rank < min(shape) and _ends(values):
         return values.rank, f"the data has exactly {values.rank} singular values above rounding"
-    gap = _gap(values)
+    gap, above = _gap(values), values.above_noise
+    if FEWEST <= above <= MOST and (gap is None or values.noise_level < POISSON):
+        return above, f"{above} singular values stand out of the noise that counting makes"
     if gap is not None:
         fall = values.values[gap - 1] / values.values[gap]
         return gap, f"the singular values fall by a factor of {number(fall, 2)} after number {gap}"

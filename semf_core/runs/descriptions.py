@@ -24,8 +24,7 @@ class Description:
     spectrum: Spectrum
 
     def to_dict(self) -> dict[str, Any]:
-        shown = self.spectrum
-        values = {"values": shown.values.tolist(), "complete": shown.complete, "rank": shown.rank, "note": shown.note}
+        values = vars(self.spectrum) | {"values": self.spectrum.values.tolist()}
         return {"fingerprint": self.fingerprint, "facts": asdict(self.facts), "spectrum": values}
 
     @classmethod

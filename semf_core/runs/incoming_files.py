@@ -20,6 +20,7 @@ from semf_core import sandbox
 from semf_core.common.errors import InvalidInput
 from semf_core.common.visitors import current_visitor
 from semf_core.datasets.axes import clean
+from semf_core.datasets.joined import shared_title
 from semf_core.datasets.reading import Reading, shown
 from semf_core.runs import sandboxed
 from semf_core.runs.caches import Cache
@@ -132,7 +133,9 @@ class Basket:
             self._door.quota.shares.add(current_visitor(), "data", upload.id)
             told = sandbox.call(sandboxed.store_files, subject, visitor=current_visitor(), **order)
         how = {key: value for key, value in told["reading"].items() if key != "name"}
-        held.upload = replace(upload, file=clean(files[0][0] if len(files) == 1 else f"{len(files)} files"), **how)
+        title = shared_title(name for name, _ in files)
+        several = f"{title} ({len(files)} files)" if title else f"{len(files)} files"
+        held.upload = replace(upload, file=clean(files[0][0] if len(files) == 1 else several), **how)
         return held.upload, told
 
     def take(self, image_shape: tuple[int, int] | None, prepare: str = "") -> Upload:

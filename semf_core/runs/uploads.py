@@ -31,6 +31,8 @@ _ID = re.compile(rb'"([A-Za-z0-9_-]{22})"')
 AXES = "axes.json"
 """Names, units and places of rows and columns: of a dataset, or of the data of a run whose data are not there."""
 INFO = ("title", "image_shape", "groups", "note")
+LABELS_TITLE = "labels_title"
+"""Told beside them, where it is known."""
 SPARSE = ("data", "indices", "indptr", "shape")
 """The arrays of a sparse matrix, a file each, so that they can be mapped."""
 
@@ -148,7 +150,13 @@ def write_dataset(dataset: Dataset, folder: Path) -> None:
             np.save(folder / f"{name}.npy", getattr(dataset, name), allow_pickle=False)
     if named := dataset.axes.to_dict():
         write_json(folder / AXES, named)
-    write_json(folder / "info.json", {name: getattr(dataset, name) for name in INFO}, durable=True)
+    write_json(folder / "info.json", info_of(dataset), durable=True)
+
+
+def info_of(dataset: Dataset) -> dict[str, Any]:
+    """What is told of a dataset beside its arrays and its axes, as JSON types."""
+    titled = {LABELS_TITLE: dataset.labels_title} if dataset.labels_title else {}
+    return {name: getattr(dataset, name) for name in INFO} | titled
 
 
 def read_dataset(folder: Path, mapped_above: int = MAPPED_BYTES) -> Dataset:

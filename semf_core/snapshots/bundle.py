@@ -10,7 +10,7 @@ from scipy import sparse
 
 from semf_core.common.errors import InvalidInput
 from semf_core.datasets import Dataset
-from semf_core.runs.uploads import INFO, SPARSE, TRUTH
+from semf_core.runs.uploads import INFO, LABELS_TITLE, SPARSE, TRUTH, info_of
 
 Array = np.ndarray
 
@@ -23,14 +23,14 @@ def bundled(dataset: Dataset) -> tuple[dict[str, Array], dict[str, Any]]:
         arrays |= {"data": M.data, "indices": M.indices, "indptr": M.indptr, "shape": np.array(M.shape, np.int64)}
     else:
         arrays["matrix"] = np.asarray(dataset.data)
-    return arrays, {name: getattr(dataset, name) for name in INFO}
+    return arrays, info_of(dataset)
 
 
 def unbundled(arrays: Mapping[str, Array], info: object) -> Dataset:
     """The dataset that a file holds; whatever is wrong with it is rejected as for any upload."""
-    if not isinstance(info, Mapping) or set(info) != set(INFO):
+    if not isinstance(info, Mapping) or set(info) - {LABELS_TITLE} != set(INFO):
         raise InvalidInput("data", "is described incompletely", "save the run again with its data")
-    if not all(isinstance(info[name], str) for name in ("title", "note")):
+    if not all(isinstance(info.get(name, ""), str) for name in ("title", "note", LABELS_TITLE)):
         raise InvalidInput("data", "has a title or a note that is not text", "save the run again with its data")
     known: dict[str, Any] = {name: arrays[name] for name in TRUTH if name in arrays} | dict(info)
     rest = set(arrays) - set(TRUTH)

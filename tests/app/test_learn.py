@@ -81,15 +81,16 @@ def test_a_lesson_from_start_to_end(service, lesson):
 
 
 def test_pictures_beside_a_question_keep_their_proportions(monkeypatch):
-    """Montages are square: filled into a wider place, limbs at 45° would lean. A tall table is not a picture."""
+    """Montages are square: filled into a wider place, limbs at 45° would lean. A tall or flat table is not a picture."""
     said: list[str] = []
     monkeypatch.setattr(previews.st, "html", said.append)
-    for pixels, shape in ((np.eye(1024, 17), (32, 32)), (np.ones((90, 12)), None)):
+    for pixels, shape in ((np.eye(1024, 17), (32, 32)), (np.ones((90, 12)), None), (np.ones((4, 300)), None)):
         drawn = images.basis(pixels, shape) if shape else images.heat_map(pixels)
         previews.picture(drawn, "words", width=640)
-    montage, table = said
+    montage, table, flat = said
     assert "height:" not in montage and f"max-width:{previews.TALLEST * 133 // 166}px" in montage
     assert f"height:{previews.TALLEST}px" in table and "max-width:640px" in table
+    assert f"height:{previews.FLATTEST}px" in flat, "it was a strip nine pixels high"
 
 
 def test_an_unknown_lesson_says_which_there_are(service):

@@ -238,6 +238,8 @@ class TestMatrixMarket:
         for loaded in (load_files(files), load_bytes("a.zip", packed.getvalue()), load_path(tmp_path)):
             np.testing.assert_allclose(loaded.data.toarray(), S.toarray())
             assert loaded.axes.rows.names == GENES and loaded.axes.columns.names == CELLS
+        assert load_files(files).title == "matrix"
+        assert load_files([(f"GSM1_{name}", content) for name, content in files]).title == "GSM1"
 
     def test_hostile(self):
         head = b"%%MatrixMarket matrix coordinate real general\n"

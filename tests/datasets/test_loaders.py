@@ -217,6 +217,20 @@ class TestPictures:
         rows = load_files(files, Reading(orientation="rows"))  # pictures are samples whatever the table's orientation
         np.testing.assert_array_equal(rows.data, expected)
 
+    @pytest.mark.parametrize(
+        ("names", "title"),
+        [
+            (["face_01", "face_02", "face_10"], "face"),
+            (["scan 1", "scan 12"], "scan"),
+            (["liver healthy", "liver hepatitis"], "liver"),
+            (["apple", "apricot"], "2 pictures"),
+            (["run", "runner"], "2 pictures"),
+            (["2024-01-01", "2024-01-02"], "2024-01"),
+        ],
+    )
+    def test_several_files_are_titled_by_what_their_names_share(self, names, title):
+        assert load_files([(f"{name}.png", picture(self.A)) for name in names]).title == title
+
     def test_folders_of_a_zip_or_a_directory_are_labels(self, tmp_path):
         members = {"s1/1.pgm": self.A, "s1/2.pgm": self.A + 1, "s2/1.pgm": self.A + 2}
         contents = {name: picture(A, "PPM") for name, A in members.items()}

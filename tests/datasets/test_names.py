@@ -20,7 +20,8 @@ from semf_core.drawing.components import ranked
 from semf_core.exports import EXPORTS
 from semf_core.model import ModelSpec
 from semf_core.runs.folder import RunFolder
-from semf_core.runs.uploads import add_upload
+from semf_core.runs.uploads import add_upload, read_dataset, write_dataset
+from semf_core.snapshots.bundle import bundled, unbundled
 from semf_core.snapshots.format import read_snapshot, snapshot_bytes
 from semf_core.snapshots.from_run import Story, from_run
 from semf_core.snapshots.label import Label
@@ -251,7 +252,7 @@ HEADINGS = st.tuples(st.sampled_from(["", "band", "m/z", "time", "foo bar"]), st
 @st.composite
 def an_axis(draw, count: int) -> Axis:
     """Names, places in any order, or dates."""
-    kinds = ["names", "places", "dates", "days as names", "hours", "hours as names"]
+    kinds = ["names", "places", "dates", "days as names", "hours", "hours as names", "measured", "measured as names"]
     kind, (title, unit) = draw(st.sampled_from(kinds)), draw(HEADINGS)
     if kind == "names":
         return Axis(
@@ -260,6 +261,11 @@ def an_axis(draw, count: int) -> Axis:
     numbers = draw(st.lists(st.integers(-(10**6), 10**6), min_size=count, max_size=count, unique=True))
     if kind == "places":
         return Axis(title, unit if title else "", values=np.array(numbers) / 8)
+    if kind.startswith("measured"):
+        heading, form = draw(st.sampled_from([("time (s)", "{:.3f} s"), ("(mg)", "{:.3f} mg"), ("wavelength (nm)", "{:.3f}nm")]))
+        places = np.sort(np.abs(numbers)) / 8 + np.arange(count)
+        cells = tuple(map(form.format, places))
+        return titled(heading, names=cells, values=places if kind == "measured" else None)
     if kind.startswith("hours"):
         minutes = sorted(number % 1440 for number in numbers)
         clock = tuple(f"{m // 60}:{m % 60:02}" for m in minutes)
@@ -343,6 +349,26 @@ def test_a_file_source_repeats_its_reading(tmp_path: Path):
 def test_classes_of_samples_come_back_from_anndata(exported):
     folder, data = exported
     classes = ["B", "T", "B", ""]
-    made = EXPORTS["h5ad"].make(folder, replace(data, labels=np.array(classes)))
+    made = EXPORTS["h5ad"].make(folder, replace(data, labels=np.array(classes), labels_title="cell/type"))
     again = load_bytes("a.h5ad", made)
     assert present(again.labels).tolist() == classes and again.axes == data.axes
+    assert again.labels_title == "cell/type"
+    untitled = EXPORTS["h5ad"].make(folder, replace(data, labels=np.array(classes)))
+    assert load_bytes("a.h5ad", untitled).labels_title == "label"
+
+
+@pytest.mark.parametrize(
+    ("table", "title"),
+    [
+        ("name,kind,a,b\np,x,1,2\nq,x,3,4\nr,y,5,6\ns,y,7,8\n", "kind"),
+        ("class,a,b\n1,1,2\n1,3,4\n2,5,6\n2,7,8\n", "class"),
+        ("gene,a,b,c,d\ntissue,x,x,y,y\np,1,2,3,4\nq,5,6,7,8\n", "tissue"),
+    ],
+)
+def test_labels_keep_their_title_in_an_upload_and_in_a_snapshot(exported, tmp_path, table, title):
+    found = load_bytes("a.csv", table.encode(), Reading(orientation="auto"))
+    assert found.labels is not None and found.labels_title == title
+    write_dataset(found, tmp_path)
+    assert read_dataset(tmp_path).labels_title == title
+    assert unbundled(*bundled(found)).labels_title == title
+    assert "labels_title" not in bundled(replace(found, labels_title=""))[1], "older versions open what has no title"
