@@ -147,6 +147,7 @@ export class View {
       theme: this.charts.theme.dark ? "dark" : "light",
       samples: shown.samples.join(","),
       compact: this.data.compact ? 1 : 0,
+      hall: shown.room,
     });
   }
 
@@ -358,6 +359,8 @@ export class View {
       this.refresh();
     }, EXACT_MS);
   }
+
+  turnComponents = () => this.pictures.turn(1);
 
   seekBy(steps) {
     this.scrubber.seek((this.at ?? this.scrubber.last) + steps);
