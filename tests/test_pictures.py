@@ -47,6 +47,69 @@ def test_tiles_are_as_large_as_a_square_lets_them_be(count, shape, across, down)
     assert (picture.width, picture.height) == (across * (shape[1] + 1) + 1, down * (shape[0] + 1) + 1)
 
 
+@pytest.mark.parametrize(
+    ("count", "shape", "room", "shown"),
+    [
+        (60, None, (770, 810), 30),
+        (50, None, (770, 810), 25),
+        (4, None, (770, 810), 4),
+        (30, (8, 8), (770, 820), 30),
+        (100, (8, 8), (770, 820), 34),
+        (25, (25, 25), (640, 660), 25),
+        (7, (9, 3), (770, 820), 7),
+        (3, None, (110, 110), 1),
+    ],
+)
+def test_a_hall_sees_large_components_and_all_of_them_page_by_page(count, shape, room, shown):
+    U = np.eye(shape[0] * shape[1] if shape else 40, count)
+    seen: list[int] = []
+    while len(seen) < count:
+        picture = pictures.components(U, shape, None, "light", (*room, len(seen)))
+        scale = min(room[0] / picture.width, room[1] / picture.height)
+        for _, _, _, width, height in picture.tiles:
+            sides = width * picture.width * scale / 100, height * picture.height * scale / 100
+            assert min(sides) >= (pictures.HALL_SIDE - 1e-9 if room != (110, 110) else 1)
+        page = [column for column, *_ in picture.tiles]
+        assert page == list(range(len(seen), min(count, len(seen) + shown)))
+        seen += page
+    first, last = (pictures.components(U, shape, None, "light", (*room, k)).tiles for k in (0, 10_000))
+    assert len(first) == shown and last[-1][0] == count - 1, "who asks for more than there are gets the last of them"
+
+
+def test_a_hall_sees_the_same_strips_and_groups_stay_rows():
+    U = np.random.default_rng(3).random((20, 5))
+    strip = pictures.components(U, None, None, "light", (770, 810, 0))
+    column, left, top, width, height = strip.tiles[2]
+    x, y = round((left + width / 2) * strip.width / 100), top * strip.height / 100
+    along = strip.pixels[round(y) : round(y + height * strip.height / 100), x]
+    entries = along[((np.arange(20) + 0.5) * len(along) / 20).astype(int)]
+    assert (np.argsort(entries) == np.argsort(U[:, column])).all() and np.unique(along).size == 20
+    groups = ((0, 1, 2), (3, 4))
+    for room in (None, (770, 810, 0), (770, 810, 3)):
+        assert (pictures.components(U, (4, 5), groups, "dark", room).pixels == pictures.basis(U, (4, 5), groups).pixels).all()
+
+
+@pytest.mark.parametrize(("count", "shown"), [(60, 25), (9, 9), (13, 13)])
+def test_the_corner_of_a_montage_has_its_tiles_alone(count, shown):
+    whole = pictures.basis(np.random.default_rng(0).random((30, count)), (6, 5))
+    corner = whole.corner(5)
+    assert len(corner.tiles) == shown
+    for column, *box in corner.tiles:
+        now, before = (
+            picture.pixels[tuple(slice(round(a * n / 100), round((a + b) * n / 100)) for a, b, n in sides)]
+            for picture, sides in (
+                (corner, ((box[1], box[3], corner.height), (box[0], box[2], corner.width))),
+                (whole, _sides(whole, column)),
+            )
+        )
+        assert now.shape == (6, 5) and (now == before).all()
+
+
+def _sides(picture, column):
+    left, top, width, height = next(box for k, *box in picture.tiles if k == column)
+    return (top, height, picture.height), (left, width, picture.width)
+
+
 def test_a_ghost_of_five_per_cent_can_be_seen():
     U = np.zeros((16, 1))
     U[0], U[1] = 1.0, 0.05

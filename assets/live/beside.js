@@ -88,6 +88,10 @@ export class View {
     this.put();
   }
 
+  turnComponents() {
+    for (const side of this.sides) side.turnComponents();
+  }
+
   play() {
     const step = Math.max(1, Math.round(this.last / STEPS));
     let at = this.at ?? 0;

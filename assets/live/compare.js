@@ -2,7 +2,7 @@
 import { decades, figure, boundText, logRange, readTheme } from "./curves.js";
 import { COMPARED, ERROR, LOWEST } from "./description.js";
 import { element, HALL, isPresenting } from "./dom.js";
-import { words as list } from "./pictures.js";
+import { hallOf, words as list, someOf } from "./pictures.js";
 import { loadPlotly } from "./plotly.js";
 
 const MOVING_MS = 700;
@@ -15,7 +15,7 @@ export class View {
     this.trigger = setTriggerValue;
     this.runs = new Map();
     this.axis = "iterations";
-    this.slide = 0; // of the presenter's view: the curves, then one run after another
+    this.slide = this.first = 0; // of the presenter's view: the curves, then one run after another
     this.root = Object.assign(this.build(parent), { view: this });
     this.theme = readTheme(this.root);
     this.root.addEventListener("transitionend", (e) => e.target === this.root && this.retheme());
@@ -80,13 +80,13 @@ export class View {
 
   async tick() {
     clearTimeout(this.timer);
-    if (this.gone || document.hidden || this.asking) return;
+    if (this.gone || document.hidden || (this.again = this.asking)) return;
     this.asking = true;
     const asked = this.data;
     let wait = 2000;
     try {
       const have = [...this.runs.values()].map((run) => run.token).join(",");
-      const query = new URLSearchParams({ runs: asked.runs.join(","), have, theme: this.theme.dark ? "dark" : "light" });
+      const query = new URLSearchParams({ runs: asked.runs.join(","), have, theme: this.theme.dark ? "dark" : "light", hall: this.hall() });
       const reply = await (await fetch(`${asked.feed}?${query}`)).json();
       if (this.gone) return;
       if (reply.runs) wait = this.take(reply);
@@ -95,7 +95,7 @@ export class View {
     } finally {
       this.asking = false;
     }
-    if (asked !== this.data) wait = 0;
+    if (asked !== this.data || this.again) wait = 0;
     if (Number.isFinite(wait)) this.timer = setTimeout(() => this.tick(), wait);
   }
 
@@ -104,6 +104,7 @@ export class View {
     this.runs = new Map(reply.runs.map((run) => [run.id, run.title ? run : known.get(run.id)]));
     this.lower_bound = reply.lower_bound;
     this.truth = reply.truth;
+    this.count = reply.count;
     this.draw();
     this.gallery();
     this.root.dataset.refreshes = Number(this.root.dataset.refreshes || 0) + 1;
@@ -191,7 +192,7 @@ export class View {
     named.textContent = run.ranked ? "" : (run.names ?? []).flatMap((text, slot) => (text ? [`${slot + 1} ${text}`] : [])).join("; ");
     name.textContent = title;
     name.style.borderLeft = run.colour ? `0.5rem solid ${lighter(run.colour, this.theme.dark)}` : "0";
-    state.textContent = words;
+    state.textContent = words + (run.montage ? someOf(run.montage, this.count) : "");
     const image = card.querySelector("img");
     const { montage } = run;
     if (montage && (image.src !== montage.url || card.dataset.names !== String(run.names))) {
@@ -210,9 +211,22 @@ export class View {
     const on = isPresenting();
     if (on === this.presenting) return;
     this.presenting = on;
-    this.slide = 0;
+    this.slide = this.first = 0;
+    this.tick();
     this.part();
     this.draw();
+  }
+
+  // The pixels that one run has beside another.
+  hall() {
+    return isPresenting() ? hallOf((this.root.clientWidth - 32) / 2, window.innerHeight - 180, this.first) : "";
+  }
+
+  // The next components of all runs, if a hall cannot see all of them at once.
+  turnComponents() {
+    const shown = this.root.querySelectorAll(".semf-card:not([hidden]) .semf-montage")[0]?.querySelectorAll(".semf-tile").length ?? 0;
+    this.first = this.first + shown < this.count ? this.first + shown : 0;
+    this.tick();
   }
 
   turn(steps) {

@@ -21,7 +21,7 @@ export class Flick {
     if (token === this.token) return this.ready;
     this.token = token;
     this.ready = false;
-    const query = new URLSearchParams({ before: data.before, factor: pictures.factor, theme: charts.theme.dark ? "dark" : "light" });
+    const query = new URLSearchParams({ before: data.before, factor: pictures.factor, theme: charts.theme.dark ? "dark" : "light", hall: pictures.room });
     try {
       const response = await fetch(`${data.beforeFeed}/${data.run}?${query}`);
       if (!response.ok) return false;

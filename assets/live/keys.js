@@ -10,6 +10,7 @@ const LIST = [
   ["B", "hold: the components before the last change"],
   ["L", "the newest factors again (follow live)"],
   ["D", "hold: dim all components but the one under the pointer"],
+  ["M", "while presenting: the next components, where they are too many for the screen"],
   ["F", "presentation: only the result, full screen; Escape leaves it"],
   ["Q", "follow me: a link and its code, with which others see what you show"],
   ["?", "this list"],

@@ -1,5 +1,5 @@
 // Basis montage, coefficient map and samples: each is one PNG whose src is swapped; buttons lie over the tiles.
-import { counted, element, HINT } from "./dom.js";
+import { counted, element, HINT, isPresenting } from "./dom.js";
 import { explainable } from "./words.js";
 
 export class Pictures {
@@ -17,8 +17,13 @@ export class Pictures {
         changed();
       });
     }
-    const sized = new ResizeObserver(() => this.fitNumbers());
-    sized.observe(root.querySelector(".semf-basis"));
+    this.first = 0; // of the components that a hall can see at once
+    this.room = this.hall();
+    const sized = new ResizeObserver(() => {
+      this.fitNumbers();
+      if (this.room !== this.hall()) this.turn(0);
+    });
+    for (const place of [".semf-basis", ".semf-plot"]) sized.observe(root.querySelector(place)); // the fold is known by the chart
   }
 
   show(picture) {
@@ -79,11 +84,26 @@ export class Pictures {
     }
   }
 
+  // The pixels that a hall has for the components; nothing on a page.
+  hall() {
+    const place = this.root.querySelector(".semf-basis");
+    return isPresenting() ? hallOf(place.clientWidth, (this.compact ? 0.6 * window.innerHeight : parseFloat(getComputedStyle(place).getPropertyValue("--fold")) - 52), this.first) : "";
+  }
+
+  // The next components, if a hall cannot see all of them at once; after the last ones the first.
+  turn(pages) {
+    const { basis, count } = this.picture ?? {};
+    this.first = pages && isPresenting() && this.first + basis?.tiles.length < count ? this.first + basis.tiles.length : 0;
+    if (this.room === (this.room = this.hall())) return;
+    this.changed();
+  }
+
   // What is on show, and of which iteration where it is another than the wanted one.
   titled(computing = false) {
     if (!this.picture) return;
-    const { factor, grouped, iteration, ranked, ranked_title } = this.picture;
-    const what = ranked ? `: the strongest ${ranked_title} of each component` : grouped ? ", one group a row" : "";
+    const { basis, count, factor, grouped, iteration, ranked, ranked_title } = this.picture;
+    this.root.querySelector(".semf-basis").classList.toggle("semf-some", basis.tiles.length < count);
+    const what = ranked ? `: the strongest ${ranked_title} of each component` : grouped ? ", one group a row" : someOf(basis, count);
     const wanted = this.wanted?.() ?? null;
     const soon = computing ? `; ${wanted} is being computed` : "";
     const other = wanted !== null && wanted !== iteration ? `, iteration ${iteration} (recorded last before ${wanted}${soon})` : "";
@@ -238,6 +258,16 @@ export class Pictures {
     if (!list.children.length) list.replaceChildren(...rows.map((r) => element("li", { text: r })));
     scale(figure, samples, "difference: blue above, orange below zero");
   }
+}
+
+// The room of a hall as the server reads it, in steps: a pixel more makes no new picture.
+export function hallOf(width, height, first) {
+  return [width, height].map((side) => Math.max(110, 10 * Math.floor(side / 10))).join("x") + `x${first}`;
+}
+
+// Which of the components are on show, where that is not all of them.
+export function someOf({ tiles }, count) {
+  return tiles.length < count ? `: ${counted(tiles[0][0])} to ${counted(tiles.at(-1)[0])} of ${count}, others: M` : "";
 }
 
 // "17 of 17 parts found": the last word says nothing that is not clear without it.

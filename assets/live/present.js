@@ -73,6 +73,7 @@ function pressed(event) {
   else if (!isPresenting()) return;
   else if (key === "escape") take(event, () => present(false));
   else if (turning) take(event, () => turn(turning));
+  else if (key === "m") take(event, () => document.querySelector(".semf-live, .semf-beside")?.view.turnComponents());
   else if (LINES[key] && page.page === "learn" && !event.target.closest?.("input, .semf-tile")) take(event, () => scroll(LINES[key]));
   else if (STEPS[key] && !["learn", "workbench"].includes(page.page)) take(event, () => turn(STEPS[key])); // there they are iterations
 }

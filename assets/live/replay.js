@@ -77,7 +77,7 @@ export class Replay {
   // A frame that was fetched once is never fetched again.
   async frameAt(at) {
     const { view } = this;
-    const key = [at, view.pictures.factor, view.charts.theme.dark, view.pictures.samples].join("|");
+    const key = [at, view.pictures.factor, view.charts.theme.dark, view.pictures.samples, view.pictures.room].join("|");
     if (!this.frames.has(key)) {
       const reply = await view.ask(at).catch(() => null);
       if (!reply?.picture) return null;

@@ -67,6 +67,7 @@ export class View {
   // -- what is known ---------------------------------------------------------------------------
 
   forget() {
+    clearTimeout(this.untold);
     this.replay.forget();
     this.has = { since: 0, stride: 0, tail: -1, events: 0, lower_bound: 0 };
     this.charts.renew(null);
@@ -147,6 +148,7 @@ export class View {
       theme: this.charts.theme.dark ? "dark" : "light",
       samples: shown.samples.join(","),
       compact: this.data.compact ? 1 : 0,
+      hall: shown.room,
     });
   }
 
@@ -175,6 +177,7 @@ export class View {
       if (run === this.data.run) {
         wait = this.take(reply, began);
         this.failures = 0;
+        if (!this.replay.on) this.charts.begin();
       }
     } catch (problem) {
       this.failures += 1;
@@ -182,7 +185,6 @@ export class View {
       if (problem.final || this.failures > 1) this.say(problem.final ? problem.message : "Connection lost, trying again …", "failed");
     } finally {
       this.asking = false;
-      if (!this.replay.on) this.charts.begin();
     }
     if (this.again) {
       this.again = false;
@@ -267,10 +269,13 @@ export class View {
     this.charts.marks(this.history);
   }
 
-  report(state) {
-    if (!this.data.notify || state === this.data.state || state === this.reported) return;
+  // The page is told once more until it has heard: else a busy one would take the run to go on for ever.
+  report(state, times = 1) {
+    if (this.gone || !this.data.notify || state === this.data.state || (times === 1 && state === this.reported)) return;
+    clearTimeout(this.untold);
     this.reported = state;
     this.trigger("state", state);
+    if (times < MOST_ASKED) this.untold = setTimeout(() => this.report(state, times + 1), HEARD_MS);
   }
 
   // -- head ------------------------------------------------------------------------------------
@@ -291,13 +296,9 @@ export class View {
   }
 
   // What changed and what it did.
-  line(words) {
-    this.put(".semf-line", words?.replaceAll(" %", "\u00a0%")); // a number is not parted from its unit
-  }
+  line = (words) => this.put(".semf-line", words?.replaceAll(" %", "\u00a0%")); // a number is not parted from its unit
 
-  message(words) {
-    this.put(".semf-message", words);
-  }
+  message = (words) => this.put(".semf-message", words);
 
   put(selector, words) {
     const place = this.root.querySelector(selector);
@@ -358,6 +359,8 @@ export class View {
       this.refresh();
     }, EXACT_MS);
   }
+
+  turnComponents = () => this.pictures.turn(1);
 
   seekBy(steps) {
     this.scrubber.seek((this.at ?? this.scrubber.last) + steps);

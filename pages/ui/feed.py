@@ -64,6 +64,7 @@ class Ask:
     """It has the Eckart–Young bound."""
     exact: bool = False
     """The factors of the iteration itself, not those recorded last before it."""
+    hall: images.Room = None
 
     @classmethod
     def from_query(cls, query: Any) -> Ask:
@@ -82,6 +83,7 @@ class Ask:
                 compact=query.get("compact") == "1",
                 lower_bound=query.get("lower_bound") == "1",
                 exact=query.get("exact") == "1",
+                hall=images.room(query.get("hall", "")),
             )
         except (ValueError, OverflowError):
             raise InvalidInput("address", "cannot be read") from None
@@ -178,6 +180,8 @@ _KEYFRAMES: Cache[str, list[int]] = Cache()
 _LARGE = threading.Lock()
 """Large factors are drawn one after another, so that the memory for it is that of one of them."""
 LARGE_ENTRIES = 4_000_000
+_View = tuple[str, str, tuple[int, ...], bool, images.Room]
+"""Factor, theme, samples, whether the view is a small one, its place in a hall."""
 
 
 def picture(service: Any, run_id: str, spec: Any, ask: Ask, exact: FactorFrame | None = None) -> dict[str, Any] | None:
@@ -187,7 +191,7 @@ def picture(service: Any, run_id: str, spec: Any, ask: Ask, exact: FactorFrame |
     Nothing is read or drawn as long as the files stay as they are, however many look how often.
     """
     names = service.component_names(run_id)
-    view = (ask.factor, ask.theme, ask.samples, ask.compact, None if exact is None else exact.iteration, names)
+    view = (ask.factor, ask.theme, ask.samples, ask.compact, ask.hall, None if exact is None else exact.iteration, names)
 
     def make() -> dict[str, Any]:
         large = spec.rank * sum(service.shape(run_id)) > LARGE_ENTRIES
@@ -204,7 +208,7 @@ def _pictures(service: Any, run_id: str, spec: Any, ask: Ask, exact: FactorFrame
     data = _data(service, run_id)
     count = frame.V.shape[1]
     chosen = tuple(s for s in ask.samples if 0 <= s < count) or default_samples(count)
-    view = (ask.factor, ask.theme, chosen, ask.compact)
+    view = (ask.factor, ask.theme, chosen, ask.compact, ask.hall)
     seen = hashlib.blake2b(repr((view, service.component_names(run_id))).encode(), digest_size=4).hexdigest()
     token = f"{frame.iteration}-{frame.mark()}-{seen}"
     scores, matched = _truth(service, run_id, frame) if data is not None else ({}, [])
@@ -239,14 +243,15 @@ def _matched(service: Any, run_id: str, frame: Any) -> list[tuple[int, int]]:
     return [(int(column), round(100 * float(np.sqrt(1 - c * c)))) for column, c in pairs if c > FOUND]
 
 
-def _draw(frame: Any, data: Any, shape: Any, spec: Any, view: tuple[str, str, tuple[int, ...], bool]) -> dict[str, Any]:
-    factor, theme, chosen, compact = view
+def _draw(frame: Any, data: Any, shape: Any, spec: Any, view: _View) -> dict[str, Any]:
+    factor, theme, chosen, compact, place = view
     groups = model_groups(spec.y_set)
     left, right = (frame.X, frame.Y) if factor == "X" else (frame.U, frame.V)
     left = without_vanished(left, right)
     drawn: dict[str, Any] = {
         "factor": factor,
-        "basis": images.basis(left, shape, groups, theme).to_dict(),
+        "basis": images.components(left, shape, groups, theme, place).to_dict(),
+        "count": left.shape[1],
         "grouped": groups is not None and shape is not None,
     }
     if not compact:

@@ -12,7 +12,7 @@ from semf_core.glossary import Word, glossary, word
 from semf_core.lessons import lessons
 
 MEASURED = {
-    "bound": "floor",
+    "bound": "lower_bound",
     "error": "relative_error",
     "groups": "groups_right",
     "groups_correct": "groups_right",

@@ -1,6 +1,15 @@
 """Pictures of factors and samples for pages: the library's, which exports draw as well."""
 
-from semf_core.drawing.overview import coefficients
-from semf_core.drawing.pictures import WIDEST_MAP, Picture, basis, columns_of, heat_map, samples
+import re
 
-__all__ = ["WIDEST_MAP", "Picture", "basis", "coefficients", "columns_of", "heat_map", "samples"]
+from semf_core.drawing.overview import coefficients
+from semf_core.drawing.pictures import WIDEST_MAP, Picture, Room, basis, columns_of, components, heat_map, samples
+
+__all__ = ["WIDEST_MAP", "Picture", "Room", "basis", "coefficients", "columns_of", "components", "heat_map", "room", "samples"]
+LARGEST_SCREEN = 4096
+
+
+def room(text: str) -> Room:
+    """What a view says of its place; whatever else it says means nothing."""
+    found = re.fullmatch(r"(\d{2,4})x(\d{2,4})x(\d{1,6})", text, re.ASCII)
+    return None if found is None else (*(min(int(side), LARGEST_SCREEN) for side in found.groups()[:2]), int(found[3]))

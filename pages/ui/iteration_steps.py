@@ -61,9 +61,11 @@ def _steps(status: RunStatus) -> None:
         step = steps[position]
         with st.popover(word(step.name).sign, help=help_on(step.name)):
             explain(word(step.name))
-    st.markdown(f"**Step {position + 1} of {len(steps)}**: {step.words}.")
+    formula, _, tag = step.formula.partition(r" \tag")  # as a tag, its number would lie on a formula that fills its place
+    number = f", ({tag.strip('{}')})" if tag else ""
+    st.markdown(f"**Step {position + 1} of {len(steps)}**: {step.words}{number}.")
     with st.container(key="substep-formula"):
-        st.latex(_on_lines(step.formula))
+        st.latex(_on_lines(formula))
     if step.table:
         head = {"": [name for name, _, _ in step.table]}
         st.table(head | {"mean now": [f"{now:.4g}" for _, now, _ in step.table],

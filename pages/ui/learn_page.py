@@ -72,15 +72,16 @@ def _show(lesson: Lesson, position: int) -> None:
 
 
 def _stay() -> None:
-    """Keep the stage that is shown.
+    """Keep the stage that is shown, or the list.
 
     A run that ends makes the page run again by itself, with the address that the browser had then: before a press of
     Next has reached it, that is the address of the stage before.
     """
-    st.query_params.from_dict(st.session_state[SHOWN])
+    st.query_params.from_dict(st.session_state.get(SHOWN, {}))
 
 
 def _leave() -> None:
+    st.session_state[SHOWN] = {}
     st.query_params.clear()
 
 

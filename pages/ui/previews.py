@@ -98,7 +98,8 @@ def picture(shown: images.Picture, alt: str, caption: str = "", width: int | Non
         style += f";height:{FLATTEST}px"
     style += f";max-width:{largest}px"
     note = f'<div style="font-size:.8rem">{html.escape(caption)}</div>' if caption else ""
-    st.html(f'<img src="{shown.url}" alt="{html.escape(alt, quote=True)}" style="{style}">{note}')
+    kind = "" if shown.tiles else ' class="semf-table"'
+    st.html(f'<img{kind} src="{shown.url}" alt="{html.escape(alt, quote=True)}" style="{style}">{note}')
 
 
 def show_data(source: DatasetSource, data: Dataset, shape: tuple[int, int] | None) -> None:

@@ -12,6 +12,9 @@ from semf_core.factorization.scores import model_groups, truth_words
 from semf_core.lessons import Stage
 from semf_core.service import RunStatus, get_service
 
+ROOM, ACROSS = (640, 660, 0), 5
+"""Of a picture beside a question in the presenter's view at 1920 × 1080, and the samples in a row of it."""
+
 
 def show(stage: Stage, before: Stage | None, stored: RunStatus | None) -> None:
     """`stored` is the run of the stage before, where there is one on the same data."""
@@ -24,8 +27,10 @@ def show(stage: Stage, before: Stage | None, stored: RunStatus | None) -> None:
             data = get_service().datasets.dataset(source)
             shape = data.image_shape
             drawn = get_service().datasets.draw(source, shape, theme())
+            drawn = drawn.corner(ACROSS) if shape else drawn
             m, n = data.shape
-            note(f"The data: {n:,} samples, a column of M each" if shape else f"The data: M is {m:,} × {n:,}")
+            some = f"{len(drawn.tiles)} of " if len(drawn.tiles) < n else ""
+            note(f"The data: {some}{n:,} samples, a column of M each" if shape else f"The data: M is {m:,} × {n:,}")
             picture(drawn, f"Some of the {n:,} samples of {plain(data.title)}", width=640)
         if right is not None and before is not None and stored is not None:
             with right:
@@ -37,11 +42,14 @@ def _before(before: Stage, stored: RunStatus) -> None:
     service = get_service()
     try:
         frame = service.factors(stored.id)
-        drawn = images.basis(frame.U, service.column_shape(stored.id), model_groups(stored.spec.y_set), theme())
+        groups = model_groups(stored.spec.y_set)
+        drawn = images.components(frame.U, service.column_shape(stored.id), groups, theme(), ROOM)
         found = truth_words(service.truth(stored.id, frame))
     except InvalidInput:  # nothing is recorded yet
         return
     words = ", ".join(badge["text"] for badge in found)
-    note(f"The stage before, {before.title}" + (f": {words}" if words else ""))
+    some, count = len(drawn.tiles), frame.U.shape[1]
+    which = f", the first {some} of {count} components" if some < count else ""
+    note(f"The stage before, {before.title}{which}" + (f": {words}" if words else ""))
     with st.container(key="lesson-dimmed"):
-        picture(drawn, f"{frame.U.shape[1]} components of the stage before, {before.title}", width=640)
+        picture(drawn, f"{some} components of the stage before, {before.title}", width=640)

@@ -29,7 +29,7 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 import pages.ui
-from pages.ui import compare_feed, control, feed, glossary, presentations, strip_feed
+from pages.ui import compare_feed, control, feed, glossary, images, presentations, strip_feed
 from pages.ui.capacity import Sessions
 from pages.ui.downloads import DownloadDesk
 from pages.ui.live import DESCRIPTION, address, modules
@@ -150,7 +150,7 @@ def _live(request: Request) -> dict[str, Any]:
 def _compare(request: Request) -> dict[str, Any]:
     query = request.query_params
     runs, have = (tuple(filter(None, query.get(name, "").split(","))) for name in ("runs", "have"))
-    return compare_feed.answer(runs, have, _theme(request))
+    return compare_feed.answer(runs, have, _theme(request), images.room(query.get("hall", "")))
 
 
 def _theme(request: Request) -> str:
@@ -164,7 +164,8 @@ def _strip(request: Request) -> dict[str, Any]:
 
 def _before(request: Request) -> dict[str, Any]:
     query, run_id = request.query_params, request.path_params["run_id"]
-    return strip_feed.before(run_id, query.get("before", ""), query.get("factor", "U"), _theme(request))
+    place = images.room(query.get("hall", ""))
+    return strip_feed.before(run_id, query.get("before", ""), query.get("factor", "U"), _theme(request), place)
 
 
 async def _control(request: Request) -> Response:

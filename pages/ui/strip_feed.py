@@ -27,7 +27,7 @@ SIZE = (150, 84)
 """Pixels of a card's picture."""
 _ERROR = COLUMNS.index("residual_uv")
 _THUMBS: Cache[tuple[str, str], str] = Cache()
-_BEFORE: Cache[tuple[str, ...], dict[str, Any]] = Cache()
+_BEFORE: Cache[Any, dict[str, Any]] = Cache()
 
 
 def answer(strip_id: str, have: Sequence[str], theme: str, shown: str = "") -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _effects(before: RunStatus, now: RunStatus) -> list[tuple[str, str, str]]:
 # -- before and after --------------------------------------------------------------------------
 
 
-def before(run_id: str, before_id: str, factor: str, theme: str) -> dict[str, Any]:
+def before(run_id: str, before_id: str, factor: str, theme: str, place: images.Room = None) -> dict[str, Any]:
     """The components of another run in the order, and the places, of this run's: what each of them was before."""
     service = get_service()
     now, old = service.factors(run_id), service.factors(before_id)
@@ -166,7 +166,7 @@ def before(run_id: str, before_id: str, factor: str, theme: str) -> dict[str, An
 
     def draw() -> dict[str, Any]:
         order = align(right, left)
-        drawn = images.basis(order.of(right)[:, : left.shape[1]], service.column_shape(run_id), groups, theme)
+        drawn = images.components(order.of(right)[:, : left.shape[1]], service.column_shape(run_id), groups, theme, place)
         return drawn.to_dict() | {"cosines": [round(c, 3) for c in order.cosines[: left.shape[1]]]}
 
-    return _BEFORE.get((run_id, before_id, factor, theme), draw, (now.mark(), old.mark()))
+    return _BEFORE.get((run_id, before_id, factor, theme, place), draw, (now.mark(), old.mark()))

@@ -15,7 +15,7 @@ from semf_core.comparison.figure import Montage, Shown
 from semf_core.comparison.scores import Curve, Score, measure
 from semf_core.datasets import Dataset
 from semf_core.drawing.downsample import stride_for
-from semf_core.drawing.pictures import Picture, basis
+from semf_core.drawing.pictures import Picture, Room, components
 from semf_core.drawing.top import word_lists
 from semf_core.factorization.result import Result
 from semf_core.mathematics import metrics
@@ -58,7 +58,7 @@ class Reader:
         self._norms: Cache[Any, float] = Cache()
         self._measures: Cache[tuple[str, str, str, bool], dict[str, Any]] = Cache()
         self._orders: Cache[tuple[str, str], Aligned] = Cache()
-        self._pictures: Cache[tuple[str, str, str], Picture] = Cache()
+        self._pictures: Cache[tuple[str, str, str, Room], Picture] = Cache()
 
     def existing(self, run_ids: Sequence[str]) -> list[str]:
         """Those that are there, each once, at most MOST_RUNS."""
@@ -170,7 +170,13 @@ class Reader:
         return order, metrics.unit_peak(order.of(frame.U))
 
     def montage(
-        self, run_id: str, frame: FactorFrame | None, title: str, reference: Reference | None, theme: str
+        self,
+        run_id: str,
+        frame: FactorFrame | None,
+        title: str,
+        reference: Reference | None,
+        theme: str,
+        room: Room = None,
     ) -> Montage | None:
         """The components of a run as one picture, made once for all viewers; None while there are none."""
         there = self.components(run_id, frame, reference)
@@ -178,7 +184,7 @@ class Reader:
             return None
         order, columns = there
         names, words = self._named(run_id, order, columns)
-        return Montage(title, self._drawn(run_id, columns, theme), order.columns, order.found, names, words)
+        return Montage(title, self._drawn(run_id, columns, theme, room), order.columns, order.found, names, words)
 
     def _named(self, run_id: str, order: Aligned, columns: Array) -> tuple[tuple[str, ...], Any]:
         """What the components at these places are called, and their strongest rows where those are words."""
@@ -186,16 +192,18 @@ class Reader:
         names = tuple(typed[c] if 0 <= c < len(typed) else "" for c in order.columns)
         return names, word_lists(columns, self.service.axes(run_id), self.service.image_shape(run_id), MOST_WORDS)
 
-    def truth(self, reference: Reference | None, theme: str) -> Montage | None:
+    def truth(self, reference: Reference | None, theme: str, room: Room = None) -> Montage | None:
         """The true parts as one picture, where the reference is that."""
         if reference is None or not reference.is_truth:
             return None
         columns = metrics.unit_peak(reference.parts)
-        return Montage(reference.title, self._drawn(reference.run_id, columns, theme), tuple(range(columns.shape[1])))
+        drawn = self._drawn(reference.run_id, columns, theme, room)
+        return Montage(reference.title, drawn, tuple(range(columns.shape[1])))
 
-    def _drawn(self, run_id: str, columns: Array, theme: str) -> Picture:
+    def _drawn(self, run_id: str, columns: Array, theme: str, room: Room) -> Picture:
         shape = self.service.column_shape(run_id)
-        return self._pictures.get((digest(columns), repr(shape), theme), lambda: basis(columns, shape, None, theme))
+        key = (digest(columns), repr(shape), theme, room)
+        return self._pictures.get(key, lambda: components(columns, shape, None, theme, room))
 
     def lower_bound(self, run_ids: Sequence[str], wait: float = 0.0) -> tuple[float, int] | None:
         """The Eckart–Young bound on ‖M−UV‖/‖M‖ and its rank, where all runs share data and rank and it is above zero.

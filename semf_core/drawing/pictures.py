@@ -10,7 +10,7 @@ import base64
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -54,6 +54,10 @@ LARGE_CURVE = (96, 192)
 """The same where there is room for it."""
 FEW_CURVES = 8
 """So many components have room for large curves."""
+HALL_SIDE = 110
+"""Pixels of a screen that a component needs in each direction to be seen in a hall."""
+FINE, STRIP_GAP = 2, 4
+"""Pixels of a screen for one of a strip that is drawn for a hall, and those of the latter between two strips."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +90,8 @@ class Curve:
 
 Shape = tuple[int, int] | Curve | None
 """How a column is drawn: as a picture of this height and width, as a curve, or as a strip."""
+Room = tuple[int, int, int] | None
+"""Width and height of a place in the presenter's view, and the first component on show there; None on a page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +140,18 @@ class Picture:
         drawn = drawn.resize((drawn.width * larger, drawn.height * larger), Image.Resampling.NEAREST)
         return drawn.resize(size, Image.Resampling.BOX)
 
+    def corner(self, most: int) -> Picture:
+        """The tiles of the first rows and columns alone, so many of each."""
+        lefts, tops = (sorted({box[side] for box in self.tiles}) for side in (1, 2))
+        x, y = (
+            round(starts[most] * whole / 100) if len(starts) > most else whole
+            for starts, whole in ((lefts, self.width), (tops, self.height))
+        )
+        across, down = self.width / x, self.height / y
+        kept = [box for box in self.tiles if box[1] * across < 99 and box[2] * down < 99]
+        tiles = tuple((k, a * across, b * down, c * across, d * down) for k, a, b, c, d in kept)
+        return replace(self, pixels=self.pixels[:y, :x], tiles=tiles)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "url": self.url,
@@ -158,18 +176,55 @@ def basis(
     With `one_scale` all are scaled to the largest of them, so that equal colours mean equal values. No side of an image
     has more than `largest` pixels.
     """
+    tiles = _tiles(U, shape, largest)
+    rows = _rows(tuple(tiles[0].shape), U.shape[1], groups if shape is not None else None)
+    return _montage(U, tiles, rows, theme, one_scale)
+
+
+def components(U: Array, shape: Shape, groups: Groups | None, theme: str, room: Room) -> Picture:
+    """The same for a page, or for a hall: as many of the columns as a room has place for.
+
+    Where there are more, all pages have about as many. Groups are rows and are not parted, however small they become.
+    """
+    count = U.shape[1]
+    if room is None or (shape is not None and _grouped(groups, count)):
+        return basis(U, shape, groups, theme)
+    width, height, first = room
+    tiles = [] if shape is None else _tiles(U, shape, LARGEST_TILE)
+    tall, wide = tiles[0].shape if tiles else (HALL_SIDE // FINE, HALL_SIDE // FINE)
+    scale, gap = HALL_SIDE / min(tall, wide), 1 if tiles else STRIP_GAP
+    most, down = (max(1, int((side / scale - gap) // (own + gap))) for side, own in ((width, wide), (height, tall)))
+    each = math.ceil(count / math.ceil(count / (most * down)))
+    if shape is None:
+        down = math.ceil(each / most)
+        across = math.ceil(each / down)
+        tall, wide = (max(1, (side // FINE - gap) // n - gap) for side, n in ((height, down), (width, across)))
+        tiles = [np.repeat(strip[np.arange(tall) * len(strip) // tall, None], wide, axis=1) for strip in _pool(U.T, STRIP)]
+    else:
+        sizes = {n: min(width / (n * (wide + 1) + 1), height / (-(-each // n) * (tall + 1) + 1)) for n in range(1, each + 1)}
+        across = max(sizes, key=lambda n: (sizes[n], -n))
+    start = min(first, count - 1) // each * each
+    shown = range(start, min(count, start + each))
+    return _montage(U, tiles, [list(shown[i : i + across]) for i in range(0, len(shown), across)], theme, gap=gap)
+
+
+def _tiles(U: Array, shape: Shape, largest: int) -> list[Array]:
     if isinstance(shape, Curve) and shape.sides == CURVE and U.shape[1] <= FEW_CURVES:
         shape = Curve(shape.places, LARGE_CURVE)
-    tiles = [tile(U[:, k], shape, largest) for k in range(U.shape[1])]
+    return [tile(U[:, k], shape, largest) for k in range(U.shape[1])]
+
+
+def _montage(U: Array, tiles: list[Array], rows: list[list[int]], theme: str, one_scale: bool = False, gap: int = 1) -> Picture:
+    """Tiles in rows, with a gap around each."""
     signed = bool(np.nanmin(U, initial=0.0) < 0)
     top = float(np.nanmax(np.abs(U), initial=0.0))
-    rows = _rows(tuple(tiles[0].shape), U.shape[1], groups if shape is not None else None)
     height, width = tiles[0].shape
-    canvas = np.full((len(rows) * (height + 1) + 1, max(map(len, rows)) * (width + 1) + 1), GAP, np.uint8)
+    sides = len(rows) * (height + gap) + gap, max(map(len, rows)) * (width + gap) + gap
+    canvas = np.full(sides, GAP, np.uint8)
     boxes = []
     for i, row in enumerate(rows):
         for j, k in enumerate(row):
-            y, x = 1 + i * (height + 1), 1 + j * (width + 1)
+            y, x = gap + i * (height + gap), gap + j * (width + gap)
             peak = max(float(np.nanmax(np.abs(tiles[k]), initial=0.0)), (1.0 if one_scale else FLOOR) * top)
             canvas[y : y + height, x : x + width] = _indices(tiles[k], peak, signed)
             boxes.append((k, x, y, width, height))
@@ -247,11 +302,16 @@ def _rows(tile: tuple[int, ...], count: int, groups: Groups | None) -> list[list
 
     Of two ways the higher one is taken: on every page the place of a montage is at least as high as it is wide.
     """
-    if groups is not None and sorted(k for g in groups for k in g) == list(range(count)):
+    if groups is not None and _grouped(groups, count):
         return [list(g) for g in groups]
     height, width = tile[0] + 1, tile[1] + 1
     across = max(range(1, count + 1), key=lambda n: (-max(n * width, math.ceil(count / n) * height), -n))
     return [list(range(first, min(first + across, count))) for first in range(0, count, across)]
+
+
+def _grouped(groups: Groups | None, count: int) -> bool:
+    """Whether each column is in one of the groups."""
+    return groups is not None and sorted(k for g in groups for k in g) == list(range(count))
 
 
 def _pool(A: Array, widest: int) -> Array:

@@ -6,6 +6,7 @@ Everything is in one ZIP: PNG and SVG of 16:9, and a GIF. A stage with a questio
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from collections.abc import Callable
 from typing import Any, cast
@@ -32,9 +33,14 @@ INK = COLOURS["light"]
 SIZE, DPI = (16.0, 9.0), 120
 """1920 × 1080 pixels."""
 TITLE, TEXT, SMALL = 30, 18, 14
-LINE = {"wide": 96, "narrow": 38}
+LINE = {"wide": 96, "narrow": 38, "model": 80}
 """Characters in a line of text."""
 FORMS = ("png", "svg")
+FORMULA = re.compile(r"(\${1,2})(?! )[^$]+?(?<! )\1")
+"""As a lesson has it: $…$ in a line, $$…$$ on one of its own."""
+KEPT = "\N{NO-BREAK SPACE}"
+"""Stands for a space at which a line must not end."""
+AS_TYPED = "A formula stands here as it was typed: slides cannot typeset it."
 Fill = Callable[[Figure], None]
 
 
@@ -105,21 +111,30 @@ def _frame(page: Figure, title: str, foot: str) -> None:
 
 
 def _words(page: Figure, text: str, width: str) -> None:
-    """Paragraphs in lines; a smaller type where there are many of them."""
-    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, LINE[width], break_long_words=False) or [""]]
+    """Paragraphs in lines; a smaller type where there are many of them. A formula is never parted."""
+    whole = FORMULA.sub(lambda found: found[0].replace(" ", KEPT).replace("$$", "$"), text)
+    lines = [part for line in whole.splitlines() for part in textwrap.wrap(line, LINE[width], break_long_words=False) or [""]]
     size = min(TEXT, TEXT * 24 / max(1, len(lines)))
-    page.text(0.035, 0.87, "\n".join(map(_drawable, lines)), fontsize=size, va="top", linespacing=1.45, wrap=False)
+    typed: list[str] = []
+    drawn = "\n".join(_drawable(line.replace(KEPT, " "), typed) for line in lines)
+    page.text(0.035, 0.87, drawn, fontsize=size, va="top", linespacing=1.45, wrap=False)
+    if typed:
+        page.text(0.97, 0.03, AS_TYPED, fontsize=SMALL, color=INK["vermilion"], va="center", ha="right")
 
 
-def _drawable(line: str) -> str:
-    """A line whose formulas can be typeset here; the others stand as they were typed."""
-    if line.count("$") > 1:
+def _drawable(line: str, typed: list[str]) -> str:
+    """A line with its formulas; one that cannot be typeset here stands as it was typed, and is noted."""
+    made, end = [], 0
+    for found in FORMULA.finditer(line):
         try:
-            MathTextParser("path").parse(line)
-            return _scripted(line)
+            MathTextParser("path").parse(found[0])
+            formula = found[0]
         except ValueError:
-            pass
-    return _scripted(line.replace("$", r"\$"))
+            typed.append(found[0])
+            formula = found[0].replace("$", r"\$")
+        made += [line[end : found.start()].replace("$", r"\$"), formula]
+        end = found.end()
+    return _scripted("".join(made) + line[end:].replace("$", r"\$"))
 
 
 def _scripted(line: str) -> str:
@@ -139,7 +154,7 @@ def _run(right: SubFigure, page: Figure, story: Story) -> None:
     axes.set_axis_off()
     axes.set_title("Components" + (", one group a row" if story.groups is not None else ""), fontsize=SMALL, loc="left")
     badges = "   ".join(badge["text"] for badge in facts.badges(story))
-    model = textwrap.fill(f"{imposed(story.spec)}, rank {story.spec.rank}", 100)
+    model = textwrap.fill(f"{imposed(story.spec)}, rank {story.spec.rank}", LINE["model"])
     page.text(0.42, 0.88, model, fontsize=SMALL, parse_math=False, color=SOFT, va="center")
     page.text(0.42, 0.075, badges, fontsize=SMALL, parse_math=False)
 

@@ -44,18 +44,19 @@ def _plane(figure: Figure | SubFigure) -> None:
         axes.plot(*targets.T, ".", color=INK["blue"], markersize=4)
         axes.plot(*np.array([POINT, figures.projected(POINT[None], sets)[0]]).T, "o-", color=INK["orange"], linewidth=2)
         axes.set(xlim=(-2.3, 2.3), ylim=(-2.3, 2.3), aspect="equal", xticks=(-2, 0, 2), yticks=(-2, 0, 2))
-        axes.set_title(name, fontsize=8)
+        axes.set_title(name, fontsize=10)
 
 
 def _vector(figure: Figure | SubFigure) -> None:
     given, entries = np.array(FIRST), np.arange(1, len(FIRST) + 1)
-    for axes, (name, sets) in zip(_grid(figure, len(VECTOR), 4), VECTOR.items(), strict=True):
+    for axes, (name, sets) in zip(_grid(figure, len(VECTOR), 3), VECTOR.items(), strict=True):
         nearest = figures.projected(given[None], sets)[0]
         axes.bar(entries - 0.2, given, 0.4, color=INK["grey"])
         axes.bar(entries + 0.2, nearest, 0.4, color=INK["blue"])
         kind = "exact" if combine(sets).exact else "approximate"
-        axes.set_title(f"{name}\n{kind}, distance {np.linalg.norm(given - nearest):.3g}", fontsize=8)
+        axes.set_title(f"{name}\n{kind}, distance {np.linalg.norm(given - nearest):.3g}", fontsize=10)
         axes.set(ylim=(-2, 2), xticks=entries[::2])
+        axes.tick_params(labelleft=axes.get_subplotspec().is_first_col())  # all have the same axis
 
 
 def _tangent(figure: Figure | SubFigure) -> None:

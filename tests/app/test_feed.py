@@ -263,7 +263,7 @@ def test_a_component_that_has_vanished_is_drawn_as_nothing_and_is_no_part(servic
     assert 0 not in [column for column, _ in feed._matched(service, handle.id, faint)]
     truth = service.truth(handle.id, faint)
     assert (truth["parts_found"], truth["groups_correct"]) == (16, 4)
-    view = ("U", "light", (0, 1), True)
+    view = ("U", "light", (0, 1), True, None)
     drawn, without = (
         feed._draw(f, None, (32, 32), preset("swimmer-groups"), view)["basis"]["url"]
         for f in (faint, dataclasses.replace(faint, U=np.where(np.arange(17) == 0, 0, faint.U)))

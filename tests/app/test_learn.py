@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -47,6 +48,18 @@ def test_the_list_offers_to_go_on(service):
     press(page, "lesson-structure")
     assert dict(page.query_params) == {"lesson": "structure", "stage": "groups"}
     assert page.title[0].value == "Groups"
+
+
+def test_a_run_that_ends_while_its_lesson_is_left_does_not_bring_it_back(service, monkeypatch):
+    """It says so with the address that the browser had before the press."""
+    page = open_learn(lesson="structure", stage="groups")
+    press(page, "learn-all")
+    assert page.title[0].value == "Learn"
+    told: list[dict[str, str]] = []
+    monkeypatch.setattr(learn_page.st, "query_params", SimpleNamespace(from_dict=told.append))
+    monkeypatch.setattr(learn_page.st, "session_state", {learn_page.SHOWN: page.session_state[learn_page.SHOWN]})
+    learn_page._stay()
+    assert told == [{}]
 
 
 @pytest.mark.parametrize("lesson", lessons().lessons, ids=lambda lesson: lesson.name)

@@ -79,6 +79,27 @@ def test_presenting_words_and_steps(server, visit):
     assert too_wide(page) == [] and serious(page) == [], "a formula that is scrolled can not be reached by keys"
 
 
+def test_what_has_no_pictures_fills_a_hall(server, visit):
+    """A flat table beside a question, and more components than a hall can see at once: a key shows the others."""
+    page = visit(f"{server.url}/learn?lesson=dictionaries&stage=fewer-signals", width=1920, height=1080)
+    page.locator(".st-key-lesson-foretaste img").wait_for()
+    page.wait_for_function("document.body.dataset.page")
+    page.keyboard.press("f")
+    page.wait_for_function("document.querySelector('.st-key-lesson-foretaste img').clientHeight >= 0.6 * innerHeight")
+    page.keyboard.press("3")
+    page.wait_for_function(f"document.querySelectorAll('.semf-tile').length === 25 && ({LARGE})()")
+    heights = "[...document.querySelectorAll('.semf-tile')].every(t => Math.min(t.clientWidth, t.clientHeight) >= 110)"
+    assert page.evaluate(heights)
+    title = page.locator(".semf-basis .semf-title")
+    title.get_by_text("1 to 25 of 50").wait_for()
+    page.keyboard.press("m")
+    title.get_by_text("26 to 50 of 50").wait_for()
+    page.locator(".semf-tile[data-column='49']").wait_for()
+    page.keyboard.press("Escape")
+    page.locator(".semf-tile[data-column='0']").wait_for()
+    page.wait_for_function("document.querySelectorAll('.semf-tile').length === 50")
+
+
 def test_a_class_follows_the_lecturer_and_leaves_and_returns(server, visit):
     lecturer = visit(f"{server.url}/learn?lesson=structure", width=1440)
     lecturer.wait_for_selector(LIVE)

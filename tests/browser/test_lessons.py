@@ -80,9 +80,10 @@ def begin(server, page, lesson):
         page.goto(f"{server.url}/learn?lesson={lesson.name}")
     else:
         by_button = "/learn?" in page.url and LESSONS.index(lesson) % 2  # the menu leaves an open lesson as well
-        press(page.locator(".st-key-learn-all button") if by_button else page.get_by_role("link", name="Learn", exact=True).first)
+        back = page.locator(".st-key-learn-all button") if by_button else page.get_by_role("link", name="Learn", exact=True).first
         card = page.locator(f".st-key-lesson-{lesson.name} button").first
-        card.wait_for()
+        quiet(page)  # a change of theme or width asks the page once more, with the address from before a press
+        until(card, lambda: None if card.is_visible() else press(back))
         until(heading(page, lesson.stages[0]), lambda: press(card) if card.is_visible() else None)
     page.begun.add(lesson.name)
 

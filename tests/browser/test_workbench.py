@@ -86,6 +86,19 @@ def choose(page, label, option):
     page.get_by_role("option", name=option).first.click()
 
 
+def test_a_page_that_has_missed_the_end_of_a_run_is_told_again(server, visit):
+    _, page = work_on(server, visit)
+    page.evaluate("""() => {
+        const { view } = document.querySelector('.semf-live');
+        window.told = [];
+        view.trigger = (name, value) => window.told.push(`${name} ${value}`);
+        view.data.state = 'running'; // what the page believes
+        view.report('finished');
+    }""")
+    page.wait_for_function("window.told.length >= 2")
+    assert page.evaluate("window.told.every(one => one === 'state finished')")
+
+
 def test_a_change_is_seen_at_once_undone_and_survives(server, visit):
     _, page = work_on(server, visit)
     address = page.url.partition("?")[0]

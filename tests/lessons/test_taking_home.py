@@ -9,6 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from semf_core.command_line.cli import main
@@ -80,6 +81,24 @@ def test_slides_are_pictures_of_every_stage(find):
         image = Image.open(io.BytesIO(made_of.read(f"{name}.png"))).convert("L")
         assert image.size == (1920, 1080) and np.asarray(image).std() > 10
     assert made_of.read(f"{second}.svg").count(b"<path") > 50
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn", "said"),
+    [
+        ("Here $$XY = (XA)(A^{-1}Y).$$ stands", "Here $XY = (XA)(A^{-1}Y).$ stands", False),
+        ("word " * 6 + "and $x + y + z + w = 1$", "word word word word word word and\n$x + y + z + w = 1$", False),
+        (r"$x^2$ or $\begin{cases}1\end{cases}$", r"$x^2$ or \$\begin{cases}1\end{cases}\$", True),
+        ("5 $ and 6 $ more", r"5 \$ and 6 \$ more", False),
+    ],
+    ids=["on a line of its own", "never parted", "unknown to the typesetting", "an amount"],
+)
+def test_formulas_of_slides_are_typeset_or_said_to_be_as_typed(text, drawn, said):
+    page = Figure()
+    slides._words(page, text, "narrow")
+    words = [one.get_text() for one in page.texts]
+    assert words == [drawn, *[slides.AS_TYPED] * said]
+    page.draw_without_rendering()  # whatever stands in dollars is typeset
 
 
 def test_without_a_run_a_stage_says_so():

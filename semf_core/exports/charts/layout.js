@@ -56,7 +56,7 @@ function sharesOf(inner) {
 
 // For how many numbers a panel's axis has room: a low panel with large words for two.
 export function placesOf(panels, panel, fold) {
-  if (!isPresenting() || panels.length === 1) return PLACES;
+  if (!isPresenting()) return PLACES;
   const [low, high] = domains(panels, fold)[`${axisName(panel)}.domain`];
   const room = (high - low) * (heightOf(panels, fold) - LARGE.t - LARGE.b);
   return Math.max(2, Math.min(PLACES, Math.floor(room / (1.5 * HALL))));
@@ -66,13 +66,14 @@ export function layoutOf(panels, fold, form) {
   const narrow = form !== "wide";
   const shares = domains(panels, fold);
   const hall = form === "hall";
+  const small = hall && fold === undefined; // one of two side by side: their scrubber names the iteration
   const size = hall ? HALL : narrow ? 12 : 14;
   const title = { text: "iteration", standoff: 4, font: { size } };
   const across = { zeroline: false, showspikes: true, spikemode: "across", spikethickness: 1, spikedash: "dot", rangemode: "nonnegative", separatethousands: true, nticks: narrow ? 4 : 8, tickangle: 0 };
   const layout = {
-    margin: hall ? LARGE : { l: narrow ? 50 : 60, r: 26, t: 30, b: 38 }, hovermode: "x", dragmode: narrow ? false : "zoom",
+    margin: hall ? { ...LARGE, ...(small && { b: LARGE.t }) } : { l: narrow ? 50 : 60, r: 26, t: 30, b: 38 }, hovermode: "x", dragmode: narrow ? false : "zoom",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { size }, hoverlabel: {}, annotations: [],
-    xaxis: { ...across, anchor: "y", title: hall && panels.length > 1 ? {} : title },
+    xaxis: { ...across, anchor: "y", title: hall && (small || panels.length > 1) ? {} : title },
   };
   if (panels.length > 1) Object.assign(layout, { xaxis2: { ...across, anchor: "y3", matches: "x", title } });
   panels.forEach((panel) => {

@@ -149,7 +149,7 @@ export class RunFigure {
     const change = {};
     for (const panel of this.panels) {
       const axis = axisName(panel);
-      const found = decades(...(ranges?.[axis] ?? this.wholeRange(axis, this.lastHistory)), placesOf(this.panels, panel, this.fold));
+      const found = decades(...(ranges?.[axis] ?? this.wholeRange(axis, this.lastHistory)), placesOf(this.panels, panel, this.fold ?? this.plot.clientHeight));
       change[`${axis}.tickvals`] = found.map(([power]) => 10 ** power);
       change[`${axis}.ticktext`] = found.map(([, label]) => label);
     }
