@@ -12,4 +12,7 @@ LARGEST_SCREEN = 4096
 def room(text: str) -> Room:
     """What a view says of its place; whatever else it says means nothing."""
     found = re.fullmatch(r"(\d{2,4})x(\d{2,4})x(\d{1,6})", text, re.ASCII)
-    return None if found is None else (*(min(int(side), LARGEST_SCREEN) for side in found.groups()[:2]), int(found[3]))
+    if found is None:
+        return None
+    width, height = (min(int(side), LARGEST_SCREEN) for side in found.groups()[:2])
+    return width, height, int(found[3])

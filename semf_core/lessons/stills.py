@@ -49,14 +49,14 @@ def _plane(figure: Figure | SubFigure) -> None:
 
 def _vector(figure: Figure | SubFigure) -> None:
     given, entries = np.array(FIRST), np.arange(1, len(FIRST) + 1)
-    for axes, (name, sets) in zip(_grid(figure, len(VECTOR), 3), VECTOR.items(), strict=True):
+    for number, (axes, (name, sets)) in enumerate(zip(_grid(figure, len(VECTOR), 3), VECTOR.items(), strict=True)):
         nearest = figures.projected(given[None], sets)[0]
         axes.bar(entries - 0.2, given, 0.4, color=INK["grey"])
         axes.bar(entries + 0.2, nearest, 0.4, color=INK["blue"])
         kind = "exact" if combine(sets).exact else "approximate"
         axes.set_title(f"{name}\n{kind}, distance {np.linalg.norm(given - nearest):.3g}", fontsize=10)
         axes.set(ylim=(-2, 2), xticks=entries[::2])
-        axes.tick_params(labelleft=axes.get_subplotspec().is_first_col())  # all have the same axis
+        axes.tick_params(labelleft=number % 3 == 0)  # all have the same axis
 
 
 def _tangent(figure: Figure | SubFigure) -> None:

@@ -121,7 +121,10 @@ class _Code:
         ridge = np.where(held, k * np.finfo(dtype).eps * size, size)  # any number where nothing is held
         small[:, np.arange(k), np.arange(k)] += ridge
         wanted = np.where(held, self.target[places, self.samples[:, None]], 0)
-        values = np.linalg.solve(small, wanted[:, :, None])[:, :, 0]
+        try:
+            values = np.linalg.solve(small, wanted[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:  # multiples of one component, so large that the ridge is lost in rounding
+            values = (np.linalg.pinv(small, hermitian=True) @ wanted[:, :, None])[:, :, 0]
         if self.counts.nonnegative and values.min(initial=0) < 0:
             values = _nonnegative(small, wanted, values)
         self.F = np.zeros_like(self.F)

@@ -76,6 +76,19 @@ def test_a_component_without_curvature_stays_out():
     assert np.isfinite(found).all() and not found[2].any()
 
 
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_multiples_of_one_large_component_are_coded(nonnegative):
+    """Their equations are singular."""
+    rng = np.random.default_rng(4)
+    counts, size = Counts((np.arange(20),), (3,), nonnegative), rng.random(40)
+    for _ in range(30):
+        A = rng.standard_normal((9, 20)) * 1e-6
+        A[:, :3] = rng.standard_normal((9, 1))
+        gram, target = A.T @ A, (A.T @ A)[:, :1] * size
+        found = recoded(np.where(np.arange(20)[:, None] < 3, size / 3, 0), target, gram, counts)
+        np.testing.assert_allclose(found[:3].sum(axis=0), size, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     "sets",
     [
