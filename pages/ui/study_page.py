@@ -19,7 +19,7 @@ from semf_core.common.notation import FIRST
 from semf_core.service import get_service
 from semf_core.studies import Progress, Study
 from semf_core.studies.best import Setting
-from semf_core.studies.figure_sizes import MOST, room_after
+from semf_core.studies.figure_sizes import FigureRoom
 from semf_core.studies.service import StudyHandle
 from semf_core.studies.tables import ResultTable
 from semf_core.studies.views import Drawing
@@ -161,11 +161,11 @@ def results(study_id: str, was_moving: bool) -> None:
     names = choice_axes(table)
     if names:
         choice_view(study_id, table, names)
-    room = MOST
+    room = FigureRoom()
     for number, view in enumerate(study.views):
         if not (names and shows_choice(view, names)):
             with error_boundary():
-                room = room_after(view, study.axes, room)
+                room = room.after(view, study.axes)
                 figure(study_id, studies.drawing(study_id, view, table), number)
     if "factors" in study.keep and not progress.moving:
         atlas_view(study_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from semf_core.common.errors import InvalidInput
 from semf_core.studies.axes import Axis
@@ -17,13 +18,19 @@ LINE = 60
 """A line takes as long as so many fields of a heat map."""
 
 
-def room_after(view: View, axes: Sequence[Axis], room: int = MOST) -> int:
-    """What is left of the room for figures once this one is drawn; one that does not fit is rejected in words."""
-    left = room - cost(view, axes)
-    if left < 0:
-        told = f"that of {view.measure} over {view.x} is more than the page can draw"
-        raise InvalidInput("views", told, "the results can be downloaded; fewer values or views can be drawn", whole=True)
-    return left
+@dataclass(frozen=True)
+class FigureRoom:
+    """What the figures of one page may still cost."""
+
+    left: int = MOST
+
+    def after(self, view: View, axes: Sequence[Axis]) -> FigureRoom:
+        """What is left once a figure is drawn; one that does not fit is rejected in words."""
+        left = self.left - cost(view, axes)
+        if left < 0:
+            told = f"that of {view.measure} over {view.x} is more than the page can draw"
+            raise InvalidInput("views", told, "the results can be downloaded; fewer values or views can be drawn", whole=True)
+        return FigureRoom(left)
 
 
 def cost(view: View, axes: Sequence[Axis]) -> int:

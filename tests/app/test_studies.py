@@ -23,7 +23,7 @@ from semf_core.studies.cell_run import observe
 from semf_core.studies.kept_arrays import packed
 from tests.helpers import of, present
 
-from ..studies.common import BASE, small
+from ..studies.common import BASE, filled, small
 from .widgets import PAGES, errors, open_page, spec_of
 
 
@@ -41,14 +41,6 @@ def opened(page_study: str | None = None, state: dict[str, Any] | None = None):
     page.run()
     assert not page.exception and not errors(page)
     return page
-
-
-def filled(service, study: Study) -> StudyStore:
-    """A finished study with made-up numbers that differ from cell to cell."""
-    store = StudyStore.create(service.studies.prepare(study), service.home)
-    found = [{m.key: float(n % 2) if m.yes_no else 0.5 + 0.01 * n for m in study.measures} for n in range(study.count)]
-    store.record([Finished(n, numbers, 0.1) for n, numbers in enumerate(found)])
-    return store
 
 
 def test_a_card_for_every_study_with_its_claim_and_sizes(service):
@@ -136,32 +128,6 @@ def test_a_diamond_stands_on_the_bar_of_its_series_and_has_its_colour(service):
     assert figure.layout.xaxis.ticktext == ("33 %", "25 %", "10 %")
     curve = study_figures.figure_of(study.views[3].draw(filled(service, study).table()), study.claim)
     assert curve.layout.xaxis.type == "category" and set(curve.data[-1].x) == {"33 %", "25 %", "10 %"}
-
-
-@pytest.mark.parametrize("kind", ["curve", "heat_map", "histories", "sorted_groups"])
-def test_a_figure_with_too_many_lines_is_a_sentence_and_the_page_stays(service, kind):
-    """Strangers bring studies: drawing one of these once took a minute of the server."""
-    measure = "residual_uv" if kind == "histories" else "relative_error"
-    many = {"name": kind, "measure": measure, "x": "rank", "by": "seed"}
-    few = {"name": "curve", "measure": "relative_error", "x": "rank"}
-    axes = [{"name": "rank", "path": "rank", "values": [3, 4]}, {"name": "seed", "path": "seed", "range": [0, 5000]}]
-    study = small(axes=axes, views=[few] + [many] * 3, keep=["history"])
-    store = StudyStore.create(study, service.home)
-    store.record([Finished(0, {"relative_error": 0.5}, 0.1)])
-    page = AppTest.from_file(str(PAGES / "studies.py"), default_timeout=60)
-    page.session_state[session.STUDY] = store.id
-    page.run()
-    drawn = len(page.get("plotly_chart"))
-    assert not page.exception and all("more than the page can draw" in one for one in errors(page))
-    assert (drawn, len(errors(page))) == ((3, 1) if kind == "heat_map" else (1, 3))
-
-
-def test_what_a_paper_reports_is_drawn_a_thousand_times_at_most(service):
-    axes = [{"path": "seed", "range": [0, 300]}]
-    claim = {"values": [{"measure": "relative_error", "value": 0.5}] * 500}
-    study = small(axes=axes, claim=claim, views=[{"name": "table", "measure": "relative_error", "x": "seed"}])
-    figure = study_figures.figure_of(study.views[0].draw(filled(service, study).table()), study.claim)
-    assert max(len(trace.x) for trace in figure.data) == study_figures.MOST_REPORTED
 
 
 def test_one_line_without_a_name_has_no_legend(service):

@@ -6,7 +6,8 @@ import sqlite3
 import time
 from typing import Any
 
-from semf_core.studies import Study, StudyStore
+from semf_core.service import Service
+from semf_core.studies import Finished, Study, StudyStore
 
 BASE: dict[str, Any] = {
     "dataset": {"name": "sparse_codes", "rows": 8, "atoms": 4, "samples": 30, "nonzeros": 2},
@@ -48,6 +49,14 @@ def slow(cells: int, max_iter: int = 800) -> Study:
 def rows(store: StudyStore, columns: str) -> list[tuple[Any, ...]]:
     with sqlite3.connect(store.folder / "cells.db") as base:
         return base.execute(f"SELECT {columns} FROM cells ORDER BY number").fetchall()
+
+
+def filled(service: Service, study: Study) -> StudyStore:
+    """A finished study with made-up numbers that differ from cell to cell."""
+    store = StudyStore.create(service.studies.prepare(study), service.home)
+    found = [{m.key: float(n % 2) if m.yes_no else 0.5 + 0.01 * n for m in study.measures} for n in range(study.count)]
+    store.record([Finished(n, numbers, 0.1) for n, numbers in enumerate(found)])
+    return store
 
 
 def wait_for(condition: Any, seconds: float = 60.0) -> None:
