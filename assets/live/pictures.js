@@ -21,7 +21,7 @@ export class Pictures {
     this.room = this.hall();
     const sized = new ResizeObserver(() => {
       this.fitNumbers();
-      if (this.room !== this.hall()) this.turn(0);
+      this.refit();
     });
     for (const place of [".semf-basis", ".semf-plot"]) sized.observe(root.querySelector(place)); // the fold is known by the chart
   }
@@ -91,11 +91,16 @@ export class Pictures {
   }
 
   // The next components, if a hall cannot see all of them at once; after the last ones the first.
-  turn(pages) {
-    const { basis, count } = this.picture ?? {};
-    this.first = pages && isPresenting() && this.first + basis?.tiles.length < count ? this.first + basis.tiles.length : 0;
-    if (this.room === (this.room = this.hall())) return;
-    this.changed();
+  turn() {
+    const next = this.first + this.picture?.basis.tiles.length;
+    this.first = next < this.picture?.count ? next : 0;
+    this.refit();
+  }
+
+  // Another room is another picture; on a page all components are shown.
+  refit() {
+    if (!isPresenting()) this.first = 0;
+    if (this.room !== (this.room = this.hall())) this.changed();
   }
 
   // What is on show, and of which iteration where it is another than the wanted one.

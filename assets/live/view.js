@@ -360,7 +360,7 @@ export class View {
     }, EXACT_MS);
   }
 
-  turnComponents = () => this.pictures.turn(1);
+  turnComponents = () => this.pictures.turn();
 
   seekBy(steps) {
     this.scrubber.seek((this.at ?? this.scrubber.last) + steps);

@@ -22,7 +22,7 @@ def test_presenting_words_and_steps(server, visit):
     small = """() => [...document.querySelectorAll('.semf-state, .semf-badge')]
         .filter(e => e.offsetParent && parseFloat(getComputedStyle(e).fontSize) < 24).map(e => e.textContent.slice(0, 40))"""
     assert page.evaluate(small) == [] and page.evaluate(SMALL_IN_LESSON) == []
-    assert page.evaluate("document.querySelector('.semf-basis img').getBoundingClientRect().height") >= 0.6 * 1080
+    page.wait_for_function(f"document.querySelector('.semf-basis img').getBoundingClientRect().height >= {0.6 * 1080}")
     assert not page.get_by_role("link", name="Workbench", exact=True).first.is_visible()
     page.keyboard.press("PageDown")
     heading(page, "Equal nonzeros")
@@ -94,6 +94,11 @@ def test_what_has_no_pictures_fills_a_hall(server, visit):
     title.get_by_text("1 to 25 of 50").wait_for()
     page.keyboard.press("m")
     title.get_by_text("26 to 50 of 50").wait_for()
+    page.locator(".semf-tile[data-column='49']").wait_for()
+    room = page.evaluate("document.querySelector('.semf-live').view.pictures.room")
+    page.evaluate("document.querySelector('.semf-basis').style.width = '700px'")
+    page.wait_for_function("room => document.querySelector('.semf-live').view.pictures.room !== room", arg=room)
+    title.get_by_text("to 50 of 50").wait_for()
     page.locator(".semf-tile[data-column='49']").wait_for()
     page.keyboard.press("Escape")
     page.locator(".semf-tile[data-column='0']").wait_for()
