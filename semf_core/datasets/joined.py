@@ -16,9 +16,8 @@ from semf_core.datasets.reading import Limits, Raw, Reading, shown
 from semf_core.datasets.tables import read_table
 
 ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".asc", ".data")
-
-
 SHORTEST = 3
+"""Letters of a title that says something."""
 
 
 def shared_title(filenames: Iterable[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from html import unescape
 from xml.etree import ElementTree
@@ -31,16 +30,20 @@ NARROW = 20
 
 def mathml(latex: str, display: bool = False) -> Markup:
     """A formula; only the elements of mathematics pass."""
-    words = TEXT.findall(latex)
-    numbers = itertools.count(FIRST)
-    held = TEXT.sub(lambda found: rf"\text{{{chr(next(numbers))}}}", latex)  # the converter does not know all escapes
-    root = convert_to_element(held, display="block" if display else "inline")
+    words: dict[str, str] = {}
+
+    def held(found: re.Match[str]) -> str:  # the converter does not know all escapes
+        sign = chr(FIRST + len(words))
+        words[sign] = _plain(found[1])
+        return rf"\text{{{sign}}}"
+
+    root = convert_to_element(TEXT.sub(held, latex), display="block" if display else "inline")
     for node in root.iter():
         if node.tag not in ELEMENTS:
             raise ValueError(f"{node.tag} is no element of a formula: {latex}")
         text = node.text = unescape(node.text or "")  # signs are entities here
-        if node.tag == "mtext" and text.strip():
-            node.text = _plain(words[ord(text) - FIRST])
+        if node.tag == "mtext":
+            node.text = words.get(text, text)
         if node.tag == "mi" and text and not text.isalnum():
             node.tag = "mo"  # relations such as ⟂ and the colon get their space
         if display and node.tag == "msub" and node[0].text == "min":

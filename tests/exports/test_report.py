@@ -131,6 +131,7 @@ def test_only_mathematics_passes_as_a_formula():
     assert "<mtext>&lt;script&gt;alert(1)&lt;/script&gt;</mtext>" in mathml(r"\text{<script>alert(1)</script>}")
     with pytest.raises(ValueError, match="no element"):
         mathml(r"\phantom{x}")
+    assert "<mtext>of" in mathml(r"x \text{of {one} kind}")
     label = r"clip_1&50%, a < b, &lt; \ ~ ^ { }"
     (shown,) = re.findall("<mtext>(.*)</mtext>", condition("X", Custom(np.round, label=label)))
     assert unescape(shown) == label
