@@ -12,6 +12,7 @@ import pytest
 from pages.ui import feed
 from semf_core.command_line.cli import main
 from semf_core.common.errors import InvalidInput
+from semf_core.comparison import Reader
 from semf_core.datasets import Dataset
 from semf_core.maintenance.checks import problems, repair
 from semf_core.runs.expiry import strip_files
@@ -150,6 +151,61 @@ def test_what_matters_is_named(home, name):
         (problem,) = problems(home)
         assert path.parent.name == problem.id and problem.remedy in problem.sentence()
         path.write_bytes(kept)
+
+
+@pytest.mark.parametrize("damage", ["empty", "garbage"])
+def test_a_damaged_cache_is_named_and_repairing_has_it_made_again(home, damage):
+    (snapshot,) = (path.name.removesuffix(".semf") for path in home.glob("snapshots/files/*.semf"))
+    service = Service(home, max_running=1)
+    try:
+        for name in ("spec.json", "about.json", "scalars.bin", "result.json", "checkpoint.npz"):
+            shown = service.result(snapshot)
+            path = home / "opened" / snapshot / name
+            path.write_bytes(DAMAGE[damage](path.read_bytes()))
+            (problem,) = problems(home)
+            assert (problem.kind, problem.id, problem.file) == ("opened", snapshot, name)
+            repair(home)
+            np.testing.assert_array_equal(service.result(snapshot).U, shown.U)
+    finally:
+        service.close()
+    (home / "downloads").mkdir(exist_ok=True)
+    (home / "downloads" / f"{'0' * 64}.{'1' * 64}").write_bytes(b"")
+    assert [problem.kind for problem in problems(home)] == ["download"]
+    repair(home)
+    assert list(problems(home)) == []
+
+
+def test_damaged_data_of_one_run_harm_no_comparison_and_tell_nobody_their_id(home):
+    (data,) = home.glob("data/*/data.npy")
+    data.write_bytes(b"")
+    service = Service(home, read_only=True)
+    with pytest.raises(InvalidInput, match="damaged file") as refusal:
+        service.dataset(RUN)
+    assert data.parent.name not in str(refusal.value)
+    assert Reader(service).existing([RUN, OTHER]) == [OTHER]
+    service.close()
+
+
+def test_names_and_numbers_that_cannot_be_read_are_named_and_the_run_goes_without(home):
+    folder = RunFolder(home / "runs" / RUN)
+    folder.write_numbers({"alpha": 1.0}, 1)
+    for path in (folder.components, folder.numbers_file(1)):
+        path.write_bytes(b"")
+        (problem,) = problems(home)
+        assert problem.file == path.name and look_at_everything(home) == [] and folder.component_names() == ()
+        repair(home)
+        assert list(problems(home)) == [] and not path.exists()
+
+
+def test_lost_numbers_of_a_finished_run_come_back(home):
+    folder = RunFolder(home / "runs" / OTHER)
+    folder.end.unlink()
+    known = folder.scalars.read_bytes()
+    folder.scalars.write_bytes(b"")
+    (problem,) = problems(home)
+    assert problem.file == "scalars.bin"
+    repair(home)
+    assert folder.scalars.read_bytes() == known and list(problems(home)) == []
 
 
 def test_repaired_runs_can_be_used(home):

@@ -12,7 +12,7 @@ import streamlit as st
 from pages.ui import drawings, session, workbench_state
 from pages.ui.params import note, plain, show_error
 from pages.ui.places import go
-from semf_core.common.errors import InvalidInput
+from semf_core.common.errors import InvalidInput, parsed_json
 from semf_core.lessons import Lesson, Stage, Task, lessons
 from semf_core.lessons.goals import Evidence
 from semf_core.model.variants import imposed
@@ -160,7 +160,7 @@ def _number(value: float | None) -> str:
 def attempts(place: str) -> list[dict[str, Any]]:
     """The best attempts of this browser, the best first; what cannot be read is none."""
     try:
-        found = json.loads(session.lessons().get(place, "[]"))
+        found = parsed_json("attempts", session.lessons().get(place, "[]"))
         return [a for a in found if isinstance(a["met"], int) and isinstance(a["words"], str) and isinstance(a["run"], str)]
     except (ValueError, TypeError, KeyError):
         return []

@@ -61,8 +61,17 @@ class Reader:
         self._pictures: Cache[tuple[str, str, str, Room], Picture] = Cache()
 
     def existing(self, run_ids: Sequence[str]) -> list[str]:
-        """Those that are there, each once, at most MOST_RUNS."""
-        return [status.id for status in self.service.list_runs(dict.fromkeys(run_ids))][:MOST_RUNS]
+        """Those that are there with their data, each once, at most MOST_RUNS."""
+        there = [status.id for status in self.service.list_runs(dict.fromkeys(run_ids))]
+        return [run_id for run_id in there if self._has_data(run_id)][:MOST_RUNS]
+
+    def _has_data(self, run_id: str) -> bool:
+        """Whether its data can be read; a snapshot knows of them what is needed here."""
+        try:
+            self.service.fingerprint(run_id)
+        except InvalidInput:
+            return False
+        return True
 
     def frame(self, run_id: str) -> FactorFrame | None:
         """The result's factors or the newest ones; None while nothing is recorded."""

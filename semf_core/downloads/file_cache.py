@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import secrets
@@ -19,6 +20,7 @@ from semf_core.sandbox import Pool
 from semf_core.service import Service
 
 AHEAD = ("semf_core.downloads.file_cache", "semf_core.exports.figures")
+DIGEST = "sha256"
 NICENESS = 10
 """Whoever watches a run comes first."""
 STALE_SECONDS = 3600.0
@@ -45,12 +47,15 @@ class Downloads:
 
     def kept(self, wanted: Wanted) -> BinaryIO | None:
         """The file, open, if it is there: whoever has it open can read it to its end, even if it is removed meanwhile."""
-        try:
-            file = open(self._kept / wanted.mark, "rb")  # noqa: SIM115 - the caller closes it
-        except FileNotFoundError:
-            return None
-        os.utime(file.fileno())
-        return file
+        for path in self._kept.glob(f"{wanted.mark}.*"):
+            with suppress(FileNotFoundError):  # another server makes room
+                file = open(path, "rb")  # noqa: SIM115 - the caller closes it
+                if is_whole(path):
+                    os.utime(file.fileno())
+                    return file
+                file.close()
+                path.unlink(missing_ok=True)
+        return None
 
     def make(self, wanted: Wanted) -> BinaryIO:
         """The file, made if it is not there; rejected in words if that takes too much."""
@@ -64,7 +69,7 @@ class Downloads:
             if outcome.kind != "value":
                 raise _failure(wanted.name, outcome.kind, outcome.value)
             file = open(part, "rb")  # noqa: SIM115 - the caller closes it
-            os.replace(part, self._kept / wanted.mark)
+            os.replace(part, self._kept / f"{wanted.mark}.{outcome.value}")
         finally:
             part.unlink(missing_ok=True)
         self._make_room()
@@ -87,15 +92,21 @@ class Downloads:
                 total -= size
 
 
-def write_file(home: str, order: dict[str, Any], path: str) -> int:
-    """Make a file; its size. This is what the other process runs."""
+def is_whole(path: Path) -> bool:
+    """Whether a kept file is what was made: its name ends with the digest of its content."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, DIGEST).hexdigest() == path.name.partition(".")[2]
+
+
+def write_file(home: str, order: dict[str, Any], path: str) -> str:
+    """Make a file; the digest of its content. This is what the other process runs."""
     service = Service(home, max_running=1, read_only=True)
     try:
         data = made(service, order)
         Path(path).write_bytes(data)
     finally:
         service.close()
-    return len(data)
+    return hashlib.new(DIGEST, data).hexdigest()
 
 
 def _failure(name: str, kind: str, value: Any) -> InvalidInput:

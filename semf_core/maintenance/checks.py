@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from semf_core.common.errors import InvalidInput
+from semf_core.downloads.file_cache import is_whole
 from semf_core.maintenance.entries import named
 from semf_core.runs.expiry import STALE_SECONDS, leftovers, strip_files
 from semf_core.runs.files import is_locked, read_json, reading, set_aside, write_json, write_whole
@@ -32,6 +33,9 @@ from semf_core.snapshots.format import SUFFIX, most_file_bytes, read_file
 from semf_core.snapshots.store import SnapshotStore, read_card
 from semf_core.studies.repair import database_is_sound, salvage
 from semf_core.studies.store import STUDY, StudyStore
+
+
+AGAIN = "it is made again when somebody asks for it"
 
 
 @dataclass(frozen=True)
@@ -71,9 +75,24 @@ def problems(home: Path) -> Iterator[Problem]:
     for path in presentation_files(home):
         if not _reads(partial(read_presentation, path)):
             yield Problem("presentation", path.stem, path.name, "sets it aside", partial(set_aside, home, path))
+    for path in (home / "opened").iterdir() if (home / "opened").is_dir() else ():
+        if not path.name.startswith(".") and (damaged := _damaged_in(home, path)):
+            yield Problem("opened", path.name, damaged, f"removes it: {AGAIN}", partial(shutil.rmtree, path, ignore_errors=True))
+    for path in (home / "downloads").glob("[!.]*.*"):
+        if not is_whole(path):
+            yield Problem("download", path.name[:8], path.name, f"removes it: {AGAIN}", partial(path.unlink, missing_ok=True))
     for path in leftovers(home, time.time() - STALE_SECONDS):
         remedy = "removes it: it was being written or deleted when something ended"
         yield Problem("leftover", path.name, path.name, remedy, partial(shutil.rmtree, path, ignore_errors=True))
+
+
+def _damaged_in(home: Path, opened: Path) -> str:
+    """The first damaged file of an opened snapshot with its variants, or of generated data; empty if there is none."""
+    folders = [RunFolder(path.parent) for path in opened.rglob("spec.json")]
+    words = [folder.about.name for folder in folders if not _reads(partial(read_json, folder.about))]
+    files = [found.file for folder in folders for found in _of_run(home, folder) if found.file != folder.meta.name]
+    data = [path.parent.name for path in opened.rglob("info.json") if not _reads(partial(read_dataset, path.parent))]
+    return next(iter((*words, *files, *data)), "")
 
 
 def _demo(record: Path) -> object:
@@ -118,6 +137,11 @@ def _of_run(home: Path, folder: RunFolder) -> Iterator[Problem]:
         yield problem(folder.scalars, remedy, partial(_rewrite_numbers, home, folder))
     elif folder.result.exists() and not _reads(partial(read_outcome, folder)):
         yield problem(folder.result, "sets the result aside: the run can be resumed", partial(_without_result, home, folder))
+    elif folder.result.exists() and folder.iterations() < read_outcome(folder).iterations:
+        yield problem(folder.scalars, "writes the numbers of the checkpoint", partial(_rewrite_numbers, home, folder))
+    for file in (folder.components, *folder.path.glob("numbers-*.json")):
+        if not _reads(partial(read_json, file)):
+            yield problem(file, "sets it aside: what it named or set is forgotten", partial(set_aside, home, file))
     for frame in (*(folder.keyframe(k) for k in folder.keyframes()), folder.live):
         if not _reads(partial(read_frame, frame)):
             yield problem(frame, "sets this frame aside", partial(set_aside, home, frame))

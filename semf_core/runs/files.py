@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from semf_core.common.errors import InvalidInput
+from semf_core.runs.ids import ID
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, OSError, RecursionError)
@@ -32,7 +33,9 @@ class DamagedFile(InvalidInput):
     """A stored file cannot be read. The rest of the store can."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__("store", f"has a damaged file ({path.name})", "whoever runs the server finds it with `semf store check`")
+        """No id is told: whoever may look at a run must not get to its data by it."""
+        name = next((part for part in reversed(path.parts) if not ID.search(part)), "")
+        super().__init__("store", f"has a damaged file ({name})", "whoever runs the server finds it with `semf store check`")
 
 
 class DiskFull(InvalidInput):
@@ -85,27 +88,26 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object], durable: bool =
                 os.fsync(file.fileno())
         os.replace(temporary, path)
         if durable:
-            sync_folder(path.parent)
+            sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def sync_file(path: Path) -> None:
-    """Bring what a file holds to the disk."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-
-
 @contextmanager
-def whole_or_nothing(folder: Path) -> Iterator[Path]:
-    """A folder to fill, which then gets its name; where somebody was quicker, theirs stays."""
+def whole_or_nothing(folder: Path, durable: bool = True) -> Iterator[Path]:
+    """A folder to fill, which then gets its name; where somebody was quicker, theirs stays.
+
+    A durable one has all its files on the disk before.
+    """
     aside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     try:
         yield aside
         if aside.is_dir():
-            sync_folder(aside)
+            for path in (*aside.rglob("*"), aside) if durable else ():
+                sync(path)
             os.rename(aside, folder)
-            sync_folder(folder.parent)
+            if durable:
+                sync(folder.parent)
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
@@ -113,9 +115,9 @@ def whole_or_nothing(folder: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Bring what a file holds, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

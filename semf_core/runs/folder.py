@@ -51,14 +51,15 @@ class RunFolder:
         return self.path / "components.json"
 
     def component_names(self) -> tuple[str, ...]:
-        """Those names, as they were typed; empty where there are none."""
-        if not self.components.exists():
+        """Those names, as they were typed; empty where there are none, or none that can be read."""
+        try:
+            with reading(self.components):
+                return tuple(str(name) for name in read_json(self.components)["names"])
+        except (FileNotFoundError, DamagedFile):
             return ()
-        with reading(self.components):
-            return tuple(str(name) for name in read_json(self.components)["names"])
 
     def write_component_names(self, names: Iterable[str]) -> None:
-        write_json(self.components, {"names": list(names)})
+        write_json(self.components, {"names": list(names)}, durable=True)
 
     @property
     def scalars(self) -> Path:
@@ -128,7 +129,7 @@ class RunFolder:
         return self.path / (f"spec-{revision}.json" if revision else "spec.json")
 
     def write_spec(self, spec: ModelSpec, revision: int = 0) -> None:
-        write_json(self.spec_file(revision), spec.to_dict())
+        write_json(self.spec_file(revision), spec.to_dict(), durable=True)
 
     def spec(self, revision: int = 0) -> ModelSpec:
         return ModelSpec.from_dict(read_json(self._kept_spec(revision)))
@@ -148,7 +149,7 @@ class RunFolder:
 
     def write_numbers(self, numbers: Mapping[str, float], revision: int) -> None:
         """What an edit set beside the model: α, β."""
-        write_json(self.numbers_file(revision), dict(numbers))
+        write_json(self.numbers_file(revision), dict(numbers), durable=True)
 
     def numbers(self, revision: int) -> dict[str, float] | None:
         """What `write_numbers` kept; None if nothing is known."""

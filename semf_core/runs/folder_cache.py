@@ -50,7 +50,7 @@ class FolderCache:
     @needing_room()
     def _make(self, folder: Path, fill: Callable[[Path], object]) -> None:
         self._make_room()
-        with whole_or_nothing(folder) as aside:
+        with whole_or_nothing(folder, durable=False) as aside:
             aside.mkdir(mode=0o700)
             fill(aside)
 

@@ -24,7 +24,7 @@ from semf_core.datasets.joined import shared_title
 from semf_core.datasets.reading import Reading, shown
 from semf_core.runs import sandboxed
 from semf_core.runs.caches import Cache
-from semf_core.runs.files import needing_room, read_json, whole_or_nothing, write_json
+from semf_core.runs.files import needing_room, read_json, sync, whole_or_nothing, write_json
 from semf_core.runs.home import Quota
 from semf_core.runs.ids import new_id
 from semf_core.runs.uploads import Upload, remove_unused
@@ -147,8 +147,9 @@ class Basket:
         kept = replace(held.upload, id=new_id(), image_shape=image_shape, prepare=prepare)  # nothing that was cached knows the id
         self._door.quota.shares.add(current_visitor(), "data", kept.id)
         info = read_json(there / "info.json")
-        write_json(there / "info.json", info | {"image_shape": image_shape})
+        write_json(there / "info.json", info | {"image_shape": image_shape}, durable=True)
         os.rename(there, kept.folder(held.home))
+        sync(there.parent)
         held.upload = None
         return kept
 

@@ -213,7 +213,7 @@ class Strips:
         return self._folder / f"{checked_id('workbench', strip_id)}.json"
 
     def _write(self, strip: Strip) -> None:
-        write_json(self._path(strip.id), asdict(strip))
+        write_json(self._path(strip.id), asdict(strip), durable=True)
 
 
 def read_strip(path: Path) -> Strip:

@@ -156,7 +156,7 @@ class Service(Queries):
         title = f"{spec.title or 'Run'} (from iteration {frame.iteration})"
         with self._manager.room_for(visitor):
             new_id, key, folder = self._store.create(replace(spec, title=title), "paused", visitor)
-            write_whole(folder.start_factors, lambda file: np.savez(file, X=frame.X, Y=frame.Y))
+            write_whole(folder.start_factors, lambda file: np.savez(file, X=frame.X, Y=frame.Y), durable=True)
             if names := self.component_names(run_id):
                 folder.write_component_names(names)
             self._manager.start(new_id, paused=True)

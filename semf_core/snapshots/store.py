@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from semf_core.common.errors import InvalidInput
 from semf_core.common.visitors import current_visitor
-from semf_core.runs.files import DamagedFile, locked, read_json, reading, sync_file, sync_folder, write_json
+from semf_core.runs.files import DamagedFile, locked, read_json, reading, sync, write_json
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.folder_cache import FolderCache
 from semf_core.runs.home import Quota, default_home
@@ -140,9 +140,9 @@ class SnapshotStore:
         more = {"id": handle.id, "key": key_hash(handle.key), "added": time.time(), "size": path.stat().st_size}
         card = Card.from_dict({**told["card"], **more, "upload": upload})
         self._write_card(card)
-        sync_file(path)
+        sync(path)
         os.replace(path, self._path(handle.id))
-        sync_folder(self._files)
+        sync(self._files)
         self._index.put(card, self._stamp(card.id), base64.b64decode(told["thumbnail"]))
         return handle
 
@@ -340,7 +340,7 @@ class SnapshotStore:
         write_json(target / card, read_card(source / card).to_dict(), durable=True)
         os.replace(source / name, target / name)
         os.utime(target / name)
-        sync_folder(target)
+        sync(target)
         (source / card).unlink()
 
 

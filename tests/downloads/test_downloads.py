@@ -57,6 +57,15 @@ def test_another_process_makes_the_same_bytes_and_they_are_kept(service, run, do
     assert changed.mark != wanted.mark and changed.name.startswith("other-words") and downloads.kept(changed) is None
 
 
+def test_a_damaged_file_is_not_given_but_made_again(service, run, downloads):  # noqa: F811
+    wanted = run_file(service, run.id, "csv")
+    data = read(downloads.make(wanted))
+    for damage in (b"", data[:50], bytes(len(data))):
+        (path,) = (service.home / "downloads").glob(f"{wanted.mark}.*")
+        path.write_bytes(damage)
+        assert downloads.kept(wanted) is None and read(downloads.make(wanted)) == data
+
+
 def test_what_cannot_be_had_is_a_sentence(service, run, downloads):  # noqa: F811
     with pytest.raises(InvalidInput, match="no 'exe'"):
         run_file(service, run.id, "exe")
@@ -103,12 +112,12 @@ def test_what_was_asked_for_longest_ago_makes_room(service, run, downloads, monk
     for age, kind in enumerate(kinds[:3]):
         wanted = kept[kind] = run_file(service, run.id, kind)
         downloads.make(wanted).close()
-        os.utime(service.home / "downloads" / wanted.mark, (1000 + age, 1000 + age))
+        os.utime(*(service.home / "downloads").glob(f"{wanted.mark}.*"), (1000 + age, 1000 + age))
     reading = downloads.kept(kept["csv"])  # from now on it is the youngest
     limits = replace(file_cache.server_limits(), downloads_kept_mb=(os.fstat(reading.fileno()).st_size + 50) / file_cache.MB)
     monkeypatch.setattr(file_cache, "server_limits", lambda: limits)
     downloads._make_room()
-    assert {kind for kind in kinds[:3] if (service.home / "downloads" / kept[kind].mark).exists()} == {"csv"}
+    assert {kind for kind in kinds[:3] if list((service.home / "downloads").glob(f"{kept[kind].mark}.*"))} == {"csv"}
     downloads.make(run_file(service, run.id, "mat")).close()
     assert downloads.kept(kept["csv"]) is None and read(reading), "whoever reads it reads it to its end"
 

@@ -2,6 +2,7 @@
 
 import json
 import mmap
+import os
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from semf_core.common.errors import InvalidInput
 from semf_core.datasets import DATASETS, Dataset, Swimmer
 from semf_core.runs import uploads
 from semf_core.runs.uploads import Upload, add_upload, remove_unused
+from semf_core.service import Service
 from tests.helpers import of, present
 
 from .common import tiny, wait_for_state
@@ -31,6 +33,20 @@ def test_everything_comes_back(tmp_path, dataset):
         assert getattr(again, name) == getattr(dataset, name)
     for name in ("parts", "activations", "labels"):
         np.testing.assert_array_equal(getattr(again, name), getattr(dataset, name))
+
+
+def test_what_matters_is_on_the_disk_when_it_has_its_name(tmp_path, monkeypatch, no_reserve):
+    """A power cut leaves whatever was not brought there empty."""
+    synced, sync = set(), os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.add(os.fstat(file).st_ino), sync(file)))
+    source = add_upload(LABELLED, tmp_path)
+    service = Service(tmp_path, max_running=1)
+    run = service.start(tiny(), paused=True)
+    service.name_components(run.id, run.key, ["first"])
+    service.close()
+    folder = service._folder(run.id)
+    kept = [*source.folder(tmp_path).iterdir(), folder.spec_file(0), folder.meta, folder.components]
+    assert {path.name for path in kept if path.stat().st_ino not in synced} == set() and len(kept) > 5
 
 
 def test_large_data_stays_on_disk(tmp_path):
