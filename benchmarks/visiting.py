@@ -222,6 +222,17 @@ class LiveView:
         return reply
 
     async def _get(self) -> tuple[int, dict[str, Any]]:
+        """One that the server has closed because nobody asked for a while is opened again, as browsers do."""
+        kept = self._streams is not None
+        try:
+            return await self._answer()
+        except (asyncio.IncompleteReadError, ConnectionError) as broken:
+            if not kept or getattr(broken, "partial", b""):
+                raise
+        self.close()
+        return await self._answer()
+
+    async def _answer(self) -> tuple[int, dict[str, Any]]:
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._host, self._port, limit=1 << 22)
         reader, writer = self._streams

@@ -34,7 +34,6 @@ from semf_core.snapshots.store import SnapshotStore, read_card
 from semf_core.studies.repair import database_is_sound, salvage
 from semf_core.studies.store import STUDY, StudyStore
 
-
 AGAIN = "it is made again when somebody asks for it"
 
 
