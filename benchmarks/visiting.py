@@ -227,7 +227,7 @@ class LiveView:
         try:
             return await self._answer()
         except (asyncio.IncompleteReadError, ConnectionError) as broken:
-            if not kept or getattr(broken, "partial", b""):
+            if not kept or (isinstance(broken, asyncio.IncompleteReadError) and broken.partial):
                 raise
         self.close()
         return await self._answer()

@@ -27,7 +27,7 @@ from semf_core.snapshots.from_run import Story, from_run
 from semf_core.snapshots.label import Label
 from semf_core.snapshots.recording import record
 from semf_core.snapshots.store import SnapshotStore
-from semf_core.studies import Finished, StudyStore
+from semf_core.studies import Finished, Study, StudyStore
 from semf_core.studies.queue import StudyQueue
 from tests.helpers import present
 from tests.runs.common import tiny, wait_for_state
@@ -195,6 +195,29 @@ def test_names_and_numbers_that_cannot_be_read_are_named_and_the_run_goes_withou
         assert problem.file == path.name and look_at_everything(home) == [] and folder.component_names() == ()
         repair(home)
         assert list(problems(home)) == [] and not path.exists()
+
+
+def test_words_deleted_snapshots_and_the_key_of_visitors_are_checked_too(home):
+    (study,) = home.glob("studies/*/study.json")
+    form = json.loads(study.read_text()) | {"title": "Other words"}
+    StudyStore.create(Study.from_dict(form), home)
+    (words,) = study.parent.glob("words-*.json")
+    store = SnapshotStore(home)
+    (snapshot,) = (path.name.removesuffix(".semf") for path in home.glob("snapshots/files/*.semf"))
+    store.delete(store.duplicate(snapshot).id)
+    store.close()
+    (deleted,) = home.glob("snapshots/trash/*.semf")
+    (home / "visitors.key").write_bytes(bytes(32))
+    assert list(problems(home)) == []
+    for path in (words, deleted, home / "visitors.key"):
+        path.write_bytes(b"")
+        (problem,) = problems(home)
+        assert problem.file == path.name
+        repair(home)
+        assert list(problems(home)) == [] and not path.exists()
+    message = study.with_name("message.txt")
+    message.write_bytes(b"\xff\xfe\x00" * 100)
+    assert StudyStore(study.parent).message() == ""
 
 
 def test_lost_numbers_of_a_finished_run_come_back(home):

@@ -34,6 +34,8 @@ from semf_core.snapshots.store import SnapshotStore, read_card
 from semf_core.studies.repair import database_is_sound, salvage
 from semf_core.studies.store import STUDY, StudyStore
 
+KEY_BYTES = 32
+"""Of the key by which visitors are known again."""
 AGAIN = "it is made again when somebody asks for it"
 
 
@@ -62,6 +64,10 @@ def problems(home: Path) -> Iterator[Problem]:
         if not _reads(partial(read_dataset, path)):
             yield Problem("upload", path.name, "data", "sets it aside", partial(set_aside, home, path))
     yield from _of_snapshots(home)
+    yield from _of_trash(home)
+    if (key := home / "visitors.key").exists() and key.stat().st_size != KEY_BYTES:
+        remedy = "sets it aside: every browser is a new visitor once, and keeps its runs"
+        yield Problem("key of", "visitors", key.name, remedy, partial(set_aside, home, key))
     for path in named(home / "studies"):
         yield from _of_study(home, path)
     for record in sorted((home / "demos").glob("*.json")):
@@ -210,6 +216,15 @@ def _of_snapshots(home: Path) -> Iterator[Problem]:
             yield Problem("snapshot", snapshot_id, card.name, remedy, partial(_new_card, home, snapshot_id))
 
 
+def _of_trash(home: Path) -> Iterator[Problem]:
+    """Deleted snapshots, which can be restored."""
+    for path in sorted((home / "snapshots" / "trash").glob(f"*{SUFFIX}")):
+        card = path.with_suffix(".json")
+        if not (_reads(partial(read_file, path)) and _reads(partial(read_card, card))):
+            name = path.name.removesuffix(SUFFIX)
+            yield Problem("deleted snapshot", name, path.name, "sets it aside", partial(set_aside, home, path, card))
+
+
 def _new_card(home: Path, snapshot_id: str) -> None:
     set_aside(home, home / "snapshots" / "files" / f"{snapshot_id}.json")
     store = SnapshotStore(home)
@@ -233,6 +248,10 @@ def _of_study(home: Path, path: Path) -> Iterator[Problem]:
     elif not database_is_sound(store):
         remedy = "keeps the results that can be read; the others are computed again"
         yield Problem("study", path.name, "cells.db", remedy, partial(salvage, store, home), in_use)
+    for words in path.glob("words-*.json"):
+        if not _reads(StudyStore(path, words.stem.removeprefix("words-")).study):
+            remedy = "sets them aside: the words of one visitor; the results stay"
+            yield Problem("study", path.name, words.name, remedy, partial(set_aside, home, words), in_use)
 
 
 def repair(home: Path) -> tuple[list[Problem], list[Problem]]:

@@ -270,8 +270,8 @@ class StudyStore:
 
     def message(self) -> str:
         try:
-            return self._message.read_text(encoding="utf-8", errors="replace").strip("\0 ")
-        except FileNotFoundError:
+            return self._message.read_text(encoding="utf-8").strip("\0 ")
+        except (FileNotFoundError, UnicodeDecodeError):  # a damaged one says nothing
             return ""
 
     def note(self, name: str, value: str) -> None:

@@ -38,7 +38,12 @@ def test_everything_comes_back(tmp_path, dataset):
 def test_what_matters_is_on_the_disk_when_it_has_its_name(tmp_path, monkeypatch, no_reserve):
     """A power cut leaves whatever was not brought there empty."""
     synced, sync = set(), os.fsync
-    monkeypatch.setattr(os, "fsync", lambda file: (synced.add(os.fstat(file).st_ino), sync(file)))
+
+    def seen(file):
+        synced.add(os.fstat(file).st_ino)
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", seen)
     source = add_upload(LABELLED, tmp_path)
     service = Service(tmp_path, max_running=1)
     run = service.start(tiny(), paused=True)
