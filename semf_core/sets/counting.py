@@ -65,8 +65,15 @@ class Sparse(VectorSet):
         smaller = (len(keep), shape[1]) if axis == 0 else (shape[0], len(keep))
         return dataclasses.replace(s, k=min(s.k, s.vector_shape(smaller)[0]))
 
+    def looser(self, shape: Shape, share: float) -> StructureSet:
+        return dataclasses.replace(self, k=_more(self.k, share, self.vector_shape(shape)[0]))
+
     def vector_condition(self, x: str) -> str:
         return rf"\|{x}\|_0 \le {self.k}"
+
+
+def _more(count: int, share: float, most: int) -> int:
+    return min(most, count + max(1, round(share * count)))
 
 
 @SETS.register
