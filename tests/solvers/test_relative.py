@@ -265,12 +265,12 @@ def test_before_the_search_goes_on_there_are_descents_that_begin_otherwise():
 @pytest.mark.parametrize(
     "sets", [((Nonnegative(), Sparse(3)), Nonnegative()), (UnitNorm(), Sparse(2)), ((), (UnitNorm(), Sparse(2)))]
 )
-def test_between_looser_sets_x_and_y_fit_better_and_u_and_v_stay_feasible(sets):
+def test_between_looser_sets_x_and_y_fit_better_and_u_and_v_stay_feasible(sets: tuple[Any, Any]) -> None:
     problem = make_problem(data(shape=(ROWS, 40)), RANK, *sets, solver=RelativeADMM())
     x_set, y_set = problem.whole_sets
-    tight, p, rng = run_on(data(shape=(ROWS, 40)), *sets, iterations=40), RANK, np.random.default_rng(1)
-    state = begin_loosely(problem, tight.state, *tight.best, rng)
-    turns, start = state.numbers["loose"], problem.matrix.residual(state.W[p:], state.Z[p:])
+    tight, p, rng = run_on(data(shape=(ROWS, 40)), sets[0], sets[1], iterations=40), RANK, np.random.default_rng(1)
+    state = begin_loosely(problem, tight.state, tight.best[0], tight.best[1], rng)
+    turns, start = int(state.numbers["loose"]), problem.matrix.residual(state.W[p:], state.Z[p:])
     for _ in range(turns):
         state = descent_step(problem, state)
         n, (U, V) = state.numbers, (state.W[p:].T, state.Z[p:])
