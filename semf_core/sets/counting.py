@@ -66,14 +66,12 @@ class Sparse(VectorSet):
         return dataclasses.replace(s, k=min(s.k, s.vector_shape(smaller)[0]))
 
     def looser(self, shape: Shape, share: float) -> StructureSet:
-        return dataclasses.replace(self, k=_more(self.k, share, self.vector_shape(shape)[0]))
+        """Only where it binds all vectors, each as a whole."""
+        more = min(self.vector_shape(shape)[0], self.k + max(1, round(share * self.k)))
+        return dataclasses.replace(self, k=more) if self.binds_all_entries else self
 
     def vector_condition(self, x: str) -> str:
         return rf"\|{x}\|_0 \le {self.k}"
-
-
-def _more(count: int, share: float, most: int) -> int:
-    return min(most, count + max(1, round(share * count)))
 
 
 @SETS.register
