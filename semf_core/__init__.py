@@ -11,7 +11,7 @@ from semf_core.solvers import ADMM, Limits, Run
 if TYPE_CHECKING:
     from semf_core.factorization.estimator import SeMF
 
-__version__ = "0.2.0.dev4"
+__version__ = "0.2.0.dev5"
 __all__ = ["ADMM", "Certificate", "InvalidInput", "Limits", "Result", "Run", "ScaleAmbiguityWarning", "SeMF", "factorize"]
 
 

@@ -82,7 +82,7 @@ def substeps(folder: RunFolder, dataset: Dataset, iteration: int) -> list[Subste
     if not run.solver.splits:
         return _halves(before, after, run.solver.half_steps())
     if before.numbers.get("descending"):
-        return _halves(before, after, descent.HALF_STEPS)
+        return _halves(before, after, descent.LOOSE_STEPS if before.numbers.get("loose") else descent.HALF_STEPS)
     steps = _splitting(before, after, float(getattr(run.solver, "gamma", 1.0)))
     inner = getattr(run.solver, "inner", 0)
     if inner:
@@ -100,7 +100,7 @@ def _copy(run: Run) -> _Now:
 
 
 def _halves(b: _Now, a: _Now, steps: tuple[HalfStep, ...]) -> list[Substep]:
-    pairs = {"U": (b.U, a.U), "V": (b.V, a.V)}
+    pairs = {"X": (b.X, a.X), "Y": (b.Y, a.Y), "U": (b.U, a.U), "V": (b.V, a.V)}
     return [
         Substep(s.factor, s.formula, s.words, *pairs[s.factor], filled=_changed(s.factor.lower(), *pairs[s.factor]))
         for s in steps

@@ -121,6 +121,13 @@ class StructureSet(Parametrized):
         """
         return None
 
+    def looser(self, shape: Shape, share: float) -> StructureSet:
+        """A set that holds this one, for searching through factors that are not members; the same where none is known.
+
+        `share`, from 0 to 1, says how much looser: what is counted may be more by this share.
+        """
+        return self
+
     def __and__(self, other: StructureSet) -> StructureSet:
         return _INTERSECTIONS[0]((self, other))
 

@@ -65,6 +65,11 @@ class Sparse(VectorSet):
         smaller = (len(keep), shape[1]) if axis == 0 else (shape[0], len(keep))
         return dataclasses.replace(s, k=min(s.k, s.vector_shape(smaller)[0]))
 
+    def looser(self, shape: Shape, share: float) -> StructureSet:
+        """Only where it binds all vectors, each as a whole."""
+        more = min(self.vector_shape(shape)[0], self.k + max(1, round(share * self.k)))
+        return dataclasses.replace(self, k=more) if self.binds_all_entries else self
+
     def vector_condition(self, x: str) -> str:
         return rf"\|{x}\|_0 \le {self.k}"
 

@@ -133,6 +133,9 @@ class Intersection(StructureSet):
         found = tuple(s for s in members if s is not None)
         return dataclasses.replace(self, sets=found) if len(found) == len(members) else None
 
+    def looser(self, shape: Shape, share: float) -> StructureSet:
+        return dataclasses.replace(self, sets=tuple(s.looser(shape, share) for s in self.sets))
+
     def condition(self, symbol: str) -> str:
         conditions = list(dict.fromkeys(s.condition(symbol) for s in self.sets))
         return r",\; ".join(conditions) if conditions else r"\text{no constraint}"

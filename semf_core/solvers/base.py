@@ -153,7 +153,7 @@ class HalfStep(NamedTuple):
     """How an iteration changes one factor, the other being as the half step before has left it."""
 
     factor: str
-    """U or V."""
+    """U or V; X or Y where they are not the same."""
     formula: str
     """LaTeX. U_+ and V_+ are the new ones, u_k a column of U, v_{k:} a row and v_i a column of V, [·]_+ the positive part."""
     words: str

@@ -34,6 +34,8 @@ SWEEPS, STEPS, CONVEX_STEPS = 10, 5, 15
 """Updates of one factor at most before it is the other's turn: of a swept one between convex sets, of any other, and of
 one in a convex set that takes gradient steps: with few of those the descent comes to rest well above the minimum."""
 
+LOOSE_TURNS = (2, 8)
+"""Turns between looser sets, from so many to fewer than so many."""
 LEAST_SIZE = 1e-3
 """Components smaller than this share of the largest one are as likely to begin anew as one of this share."""
 
@@ -44,6 +46,14 @@ HALF_STEPS = (
              "the same for V; where ‖M−UV‖ would grow, both stay and the next step is shorter"),
 )  # fmt: skip
 """What a turn does, for those who look at it."""
+LOOSE_STEPS = (
+    HalfStep("X", r"X_+ \approx \arg\min_{X\in\mathcal X'}\|M-XY\|_F",
+             "for a few turns X may have more nonzeros than 𝒳 allows: in 𝒳', which is looser, other supports are within reach"),
+    HalfStep("Y", r"Y_+ \approx \arg\min_{Y\in\mathcal Y'}\|M-X_+Y\|_F", "the same for Y"),
+    HalfStep("U", r"U_+ = \mathcal{P}_{\mathcal{X}}(X_+)", "the nearest point of 𝒳"),
+    HalfStep("V", r"V_+ \approx \arg\min_{V\in\mathcal Y}\|M-U_+V\|_F", "begun from the nearest point of 𝒴"),
+)  # fmt: skip
+"""And between looser sets."""
 
 
 def begin_descent(problem: Problem, state: State, W: Array, Z: Array) -> State:
@@ -61,16 +71,19 @@ def begin_descent(problem: Problem, state: State, W: Array, Z: Array) -> State:
     state.scratch.clear()
     residual = problem.matrix.residual(state.W[p:], state.Z[p:])
     state.numbers.update(descending=1, momentum=FIRST_MOMENTUM, momentum_limit=LONGEST, case=0, residual_uv=residual)
+    state.numbers.update(loose=0, looseness=0.0)
     return state
 
 
 def descent_step(problem: Problem, state: State) -> State:
-    """One turn of U and of V."""
+    """One turn of U and of V, or of X and of Y between looser sets."""
+    if state.numbers.get("loose"):
+        return _loose_turn(problem, state)
+    if state.numbers.get("looseness"):
+        begin_descent(problem, state, state.W, state.Z)
     M, p, numbers = problem.matrix, state.rank, state.numbers
     momentum = M.dtype.type(numbers["momentum"])
-    views = state.scratch.get("views")
-    if views is None:
-        views = state.scratch["views"] = factor_views(problem.x_set, problem.y_set, p)
+    views = _views(problem, state)
     direct = views[0].convex and views[1].convex and not (views[0].unit or views[1].unit)
     inner = inner_steps(M, p, SWEEPS if direct else STEPS)
     kept_x, ahead_y = state.arrays["Lam"], state.arrays["Pi"]
@@ -115,6 +128,66 @@ def descent_step(problem: Problem, state: State) -> State:
     return state
 
 
+def _loose_turn(problem: Problem, state: State) -> State:
+    """X and Y are improved in turn between looser sets; U and V are near them, in the sets themselves."""
+    M, p, numbers = problem.matrix, state.rank, state.numbers
+    views, loose = _views(problem, state), _loose_views(problem, state)
+    inner = inner_steps(M, p, STEPS)
+    W, Z = state.free_buffers(lambda: (np.empty_like(state.W), np.empty_like(state.Z)))
+    X, Y = state.W[:p], state.Z[:p]
+
+    W[:p] = updated(X, M.right(Y, X), Y @ Y.T, loose[0], inner[0])
+    W[p:] = problem.x_set.project(W[:p].T).T
+    left, gram_x, gram_u = M.left(W, W[:p], Y), W[:p] @ W[:p].T, W[p:] @ W[p:].T
+    Z[:p] = updated(Y, left[:p], gram_x, loose[1], inner[1])
+    Z[p:] = problem.y_set.project(updated(problem.y_set.project(Z[:p]), left[p:], gram_u, views[1], inner[1]))
+
+    change = max(relative_change(*moved(new, old, np.empty_like(old))) for new, old in ((W[:p], X), (Z[:p], Y)))
+    state.W, state.Z = W, Z
+    numbers.update(
+        residual_xy=M.residual_from(W[:p], Z[:p], left[:p], gram_x, Z[:p] @ Z[:p].T),
+        residual_uv=M.residual_from(W[p:], Z[p:], left[p:], gram_u, Z[p:] @ Z[p:].T),
+        gap_x=float(np.linalg.norm(W[:p] - W[p:])),
+        gap_y=float(np.linalg.norm(Z[:p] - Z[p:])),
+        change=change,
+        case=0,
+        loose=numbers["loose"] - 1,
+    )
+    return state
+
+
+def _views(problem: Problem, state: State) -> tuple[FactorView, FactorView]:
+    if "views" not in state.scratch:
+        state.scratch["views"] = factor_views(problem.x_set, problem.y_set, state.rank)
+    return state.scratch["views"]
+
+
+def _loose_views(problem: Problem, state: State) -> tuple[FactorView, FactorView]:
+    if "loose_views" not in state.scratch:
+        (m, n), p, share = problem.matrix.shape, state.rank, state.numbers["looseness"]
+        sets = problem.x_set.looser((m, p), share), problem.y_set.looser((p, n), share)
+        state.scratch["loose_views"] = factor_views(*sets, p)
+    return state.scratch["loose_views"]
+
+
+def may_loosen(problem: Problem) -> bool:
+    """Looser sets lead to better supports: of components, and of samples whose entries may be negative."""
+    (m, n), p = problem.matrix.shape, problem.rank
+    sets = (problem.x_set, (m, p)), (problem.y_set, (p, n))
+    views = factor_views(problem.x_set, problem.y_set, p)
+    return any(
+        (view.counts is None or not view.counts.nonnegative) and whole.looser(shape, 1.0) != whole
+        for view, (whole, shape) in zip(views, sets, strict=True)
+    )
+
+
+def begin_loosely(problem: Problem, state: State, W: Array, Z: Array, rng: np.random.Generator) -> State:
+    """Descend from these factors, for the first turns between sets that are looser by a random share."""
+    state = begin_descent(problem, state, W, Z)
+    state.numbers.update(loose=int(rng.integers(*LOOSE_TURNS)), looseness=1 - rng.random())
+    return state
+
+
 def revived(problem: Problem, Ut: Array, V: Array) -> tuple[Array, Array]:
     """U and V with components that had died begun anew where the fit is worst, if ‖M−UV‖ is the smaller for it.
 
@@ -143,7 +216,7 @@ def exchanged(problem: Problem, Ut: Array, V: Array, rng: np.random.Generator) -
     total = missing.sum()
     sample = rng.choice(len(missing), size=1, p=missing / total if 0 < total < np.inf else None)
     sizes = (np.linalg.norm(Ut, axis=1) * np.linalg.norm(V, axis=1)).astype(np.float64)
-    chances = 1 / np.maximum(sizes, LEAST_SIZE * sizes.max()) if sizes.any() else np.ones(len(V))
+    chances = 1 / np.maximum(sizes, LEAST_SIZE * sizes.max()) if sizes.any() and problem.convex else np.ones(len(V))
     return _begun_anew(problem, Ut, V, rng.choice(len(V), size=1, p=chances / chances.sum()), sample)
 
 

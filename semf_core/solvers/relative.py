@@ -11,7 +11,15 @@ import numpy as np
 
 from semf_core.common.parameters import param
 from semf_core.solvers.base import SOLVERS, Array, Patience, Problem, Solver, State
-from semf_core.solvers.descent import begin_descent, descent_step, exchanged, is_swept, may_exchange
+from semf_core.solvers.descent import (
+    begin_descent,
+    begin_loosely,
+    descent_step,
+    exchanged,
+    is_swept,
+    may_exchange,
+    may_loosen,
+)
 from semf_core.solvers.splitting import Splitting
 from semf_core.solvers.starts import Start, starting_factors, takes_negative
 
@@ -33,9 +41,12 @@ A large ε moves the penalties while supports still change, a small one settles 
 change for longer: there (the second row) the large ones come first.
 """
 
-EXCHANGES, EXCHANGES_IN_VAIN = 5, 8
-"""Where components may begin anew, so many single ones do, with a descent each, before the search goes on; between convex
-sets, where a search would lead back, so many in a row until one of them has brought a better fit."""
+BETWEEN_SEARCHES, WHERE_LOOSER = (0, 2), (4, 1)
+"""How often, before a search goes on, a descent begins between looser sets, and how often with a component begun anew: in
+general, and where looser sets help."""
+EXCHANGES_IN_VAIN = 8
+"""Between convex sets, where a search would lead back, so many components in a row begin anew until one of them has brought
+a better fit."""
 BETTER = 1e-4
 """By this share ‖M−UV‖ has to be smaller for that."""
 WINDOW_OF_EXCHANGES = 35
@@ -163,20 +174,32 @@ class RelativeADMM(Splitting):
     def kick(self, problem: Problem, state: State, W: Array, Z: Array, rng: np.random.Generator) -> State:
         """A component begun anew, or a search from a Y near V or, every so often, anywhere, with the next pair of the cycle."""
         p, numbers = state.rank, state.numbers
-        exchanges = numbers.get("exchanges", 0)
-        if self._exchanges(problem) and (problem.convex or exchanges < EXCHANGES):
+        loosened, exchanges = numbers.get("loosened", 0), numbers.get("exchanges", 0)
+        if self._exchanges(problem) and problem.convex:
             residual = problem.matrix.residual(W[p:], Z[p:])
-            if problem.convex and residual < (1 - BETTER) * numbers.get("exchanged_from", np.inf):
+            if residual < (1 - BETTER) * numbers.get("exchanged_from", np.inf):
                 exchanges = 0
             numbers.update(exchanges=exchanges + 1, exchanged_from=residual)
-            Ut, V = exchanged(problem, W[p:], Z[p:], rng)
-            return begin_descent(problem, state, np.vstack([Ut, Ut]), np.vstack([V, V]))
+            return self._exchanged(problem, state, W, Z, rng)
+        most_loosened, most_exchanges = WHERE_LOOSER if may_loosen(problem) else BETWEEN_SEARCHES
+        if self.descends and loosened < most_loosened:
+            numbers["loosened"] = loosened + 1
+            return begin_loosely(problem, state, W, Z, rng)
+        if self._exchanges(problem) and exchanges < most_exchanges:
+            numbers["exchanges"] = exchanges + 1
+            return self._exchanged(problem, state, W, Z, rng)
         kicks = numbers.get("kicks", 0) + 1
-        numbers.update(descending=0, kicks=kicks, exchanges=0)
+        numbers.update(descending=0, loose=0, kicks=kicks, exchanges=0, loosened=0)
         if kicks % ANYWHERE == 0:
             Y = starting_factors(replace(problem, start=(None, None)), self.first, rng)[1]
             Z = np.vstack([Y, Y])
         return super().kick(problem, state, W, Z, rng)
+
+    @staticmethod
+    def _exchanged(problem: Problem, state: State, W: Array, Z: Array, rng: np.random.Generator) -> State:
+        p = state.rank
+        Ut, V = exchanged(problem, W[p:], Z[p:], rng)
+        return begin_descent(problem, state, np.vstack([Ut, Ut]), np.vstack([V, V]))
 
     def set_numbers(self, state: State, values: Mapping[str, float]) -> None:
         super().set_numbers(state, values)

@@ -233,8 +233,8 @@ class Run:
         self.state = self.solver.kick(self.problem, self.state, W, Z, self.rng)
         self.state.scratch["kept"] = self.best
         self._new_window()
-        anew = "a component, or Y near the best V or anywhere, begins" if self.solver.descends else "Y begins near V"
-        self._list(Event(self.iterations, "kick", f"stuck above the target: {anew} anew"))
+        anew = "looser sets for a while, or a component or Y begins anew" if self.solver.descends else "Y begins anew near V"
+        self._list(Event(self.iterations, "kick", f"stuck above the target: {anew}"))
 
     def _descend(self, why: str, W: Array, Z: Array) -> None:
         self.state = self.solver.begin_descent(self.problem, self.state, W, Z)

@@ -37,6 +37,16 @@ def test_membership_idempotence_and_members_stay(s: StructureSet) -> None:
         assert np.linalg.norm(s.project(P) - P) <= tolerance(s, A)
 
 
+@every_closed
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_a_looser_set_holds_it(s: StructureSet, share: float) -> None:
+    looser = s.looser(SHAPE, share)
+    looser.check_shape(SHAPE)
+    for A in matrices():
+        member = s.project(A)
+        assert looser.violation(member) <= tolerance(s, A)
+
+
 @every_set
 def test_its_condition_can_be_typeset(s: StructureSet) -> None:
     for member in members_of(s):
