@@ -19,7 +19,7 @@ from pages.ui import data_choice, places, preparation, proposal, session, upload
 from semf_core.datasets import DATASETS, Axis, Digits, Swimmer
 from semf_core.model import preset, preset_names
 from semf_core.runs.caches import Cache
-from semf_core.sets import Nonnegative
+from semf_core.sets import Nonnegative, Sparse
 from semf_core.solvers import Limits
 from tests.app.widgets import errors, open_page, open_panel, spec_of
 from tests.helpers import present
@@ -166,6 +166,22 @@ def test_a_good_file_is_shown_and_can_be_used(name, home):
     assert home.gone == ["workbench"]
     assert home.started(page).dataset.name == "upload"
     assert home.started(page).dataset.load().shape == shape
+
+
+def test_an_upload_has_models_to_begin_with(home):
+    page = upload(("array.npy", npy(np.random.default_rng(0).random((12, 20)))))
+    page.button(key="data.use").click().run()
+    proposed = home.started(page)
+    panel = open_panel(proposed)
+    for name in (proposal.WHY, proposal.KEPT):
+        panel.session_state[name] = page.session_state[name]
+    panel.run()
+    offered = next(b for b in panel.button_group if b.key == proposal.PILLS)
+    assert "Sparse parts: 3 entries each" in offered.options
+    assert "Sparse parts: 3 entries each (on this data)" in panel.selectbox(key="preset").options
+    panel.selectbox(key="preset").set_value("Sparse parts: 3 entries each").run()
+    assert not errors(panel)
+    assert spec_of(panel).x == (Nonnegative(), Sparse(3)) and spec_of(panel).dataset == proposed.dataset
 
 
 def test_several_pictures_are_one_matrix(home):
