@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ Array = np.ndarray
 Groups = Sequence[Sequence[int]]
 FOUND = 0.99
 """|cosine| above which a column counts as a true part."""
+CLEAN = 1
+"""Per cent of a component beside its true part that cannot be seen in a picture, whose scale is that of square roots."""
 VANISHED = 1e-5
 """A component of at most this share of the largest one's weight is not seen in UV: it explains 10⁻¹⁰ of what that does."""
 
@@ -179,6 +182,11 @@ def without_vanished(U: Array, V: Array) -> Array:
     weights = np.linalg.norm(across, axis=0) * np.linalg.norm(along, axis=1)
     vanished = weights <= VANISHED * weights.max(initial=0.0)
     return np.where(vanished, 0, U) if vanished.any() else U
+
+
+def beside(cosine: float) -> int:
+    """How much of a component is something else than what it has this cosine with, in per cent of its length."""
+    return round(100 * math.sqrt(max(0.0, 1 - cosine * cosine)))
 
 
 def parts_found(U: Array, parts: Array, threshold: float = FOUND) -> int:
