@@ -213,7 +213,8 @@ def figure_html(shown: Shown) -> str:
 def _tile_html(montage: Montage) -> str:
     title = escape(montage.title)
     frames = "".join(
-        f'<i{" class=mixed" if place in montage.mixed else ""} style="left:{left:.3f}%;top:{top:.3f}%;width:{width:.3f}%;height:{height:.3f}%"></i>'
+        f"<i{' class=mixed' if place in montage.mixed else ''}"
+        f' style="left:{left:.3f}%;top:{top:.3f}%;width:{width:.3f}%;height:{height:.3f}%"></i>'
         for place, left, top, width, height in montage.picture.tiles
         if place in montage.found
     )

@@ -170,7 +170,7 @@ def test_how_it_ended_is_said_what_to_try_is_one_click_and_an_impossible_value_h
 def test_what_stands_below_the_view_does_not_jump_when_it_comes(server, visit):
     _, page = work_on(server, visit)
     held: list = []
-    page.route("**/view.js", held.append)
+    page.route("**/view.js", lambda route: held.append(route))
     page.reload()
     certificate = page.get_by_text("Certificate: what the factors satisfy")
     certificate.wait_for()

@@ -30,10 +30,12 @@ from semf_core.mathematics.metrics.truth import (
 )
 
 __all__ = [
+    "CLEAN",
     "FOUND",
     "Matching",
     "agreement",
     "atom_distances",
+    "beside",
     "cosines",
     "dictionary_distance",
     "empty_columns",
