@@ -71,7 +71,7 @@ def after_change() -> None:
 def _read_only(shown: Bench) -> None:
     """What somebody else's run was made from, and the way to a copy."""
     spec = shown.status.spec
-    st.markdown(f"**{params.plain(spec.dataset.title)}** · rank {spec.rank} · seed {spec.seed}")
+    st.markdown(f"**{params.plain(get_service().data_title(shown.status.id))}** · rank {spec.rank} · seed {spec.seed}")
     for factor in ("X", "Y") if spec.solver.takes_sets else ():
         constraints.formula_of(factor, getattr(spec, factor.lower()))
     st.markdown(f"{spec.solver.title}: {spec.solver.summary}.")

@@ -105,6 +105,11 @@ class Matching:
     columns: Array
     cosines: Array
 
+    @property
+    def beside(self) -> tuple[int, ...]:
+        """How much of each column is something else than its part, in per cent of its length."""
+        return tuple(beside(float(cosine)) for cosine in self.cosines)
+
 
 def match_parts(U: Array, parts: Array) -> Matching:
     """The one-to-one matching of columns to parts that maximises Σ |cosine| (Hungarian method).
@@ -185,7 +190,24 @@ def without_vanished(U: Array, V: Array) -> Array:
 
 
 def beside(cosine: float) -> int:
-    """How much of a component is something else than what it has this cosine with, in per cent of its length."""
+    """How much of a component is something else than what it has this cosine with.
+
+    Parameters
+    ----------
+    cosine : float
+        Of the component and its part.
+
+    Returns
+    -------
+    int
+        √(1 − cosine²), in per cent of the component's length.
+
+    Examples
+    --------
+    >>> from semf_core.mathematics.metrics import beside
+    >>> beside(1.0), beside(-0.995)
+    (0, 10)
+    """
     return round(100 * math.sqrt(max(0.0, 1 - cosine * cosine)))
 
 
