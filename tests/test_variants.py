@@ -14,7 +14,7 @@ from semf_core.datasets import DATASETS, Dataset, Digits, Paatero, Swimmer
 from semf_core.datasets.counting_noise import above_counting_noise
 from semf_core.datasets.summary import Spectrum, facts, spectrum
 from semf_core.model import ModelSpec, preset, preset_names
-from semf_core.model.proposals import GAP, SPARSE_COST, WORK, keeps_to, presets_for, propose
+from semf_core.model.proposals import GAP, SPARSE_COST, WORK, keeps_to, presets_for, propose, ready_models
 from semf_core.model.sweeps import numbers_of, sweep, with_value
 from semf_core.model.variants import differences, name_by_difference, same_model, title_of, titled, words_of_difference
 from semf_core.runs.descriptions import Description
@@ -90,6 +90,21 @@ def test_a_proposal_fits_its_data_and_has_nothing_of_another_model(cls):
     assert spec.limits == Limits(max_iter=1000) and spec.solver == DEFAULT() and f"rank {spec.rank}" in proposal.why
     assert spec.rank == {"swimmer": 13, "paatero": 4, "hidden_factors": 2, "dna": 20}.get(cls.name, spec.rank)
     assert all(type(preset(name).dataset) is cls for name in presets_for(source))
+
+
+@pytest.mark.parametrize("negative", [False, True])
+def test_data_without_presets_has_models_to_begin_with(negative):
+    dataset = Dataset(np.random.default_rng(0).random((12, 20)) - negative)
+    proposed = replace(propose(Digits(), dataset, facts(dataset), spectrum(dataset.data)).spec, rank=9)
+    ready = ready_models(proposed, dataset.shape)
+    signs = () if negative else (Nonnegative(),)
+    assert [(m.x, m.y) for m in ready.values()] == [
+        (signs, signs), ((*signs, Sparse(3)), signs), (signs, (*signs, Sparse(2))), (signs, (*signs, Sparse(1)))
+    ]  # fmt: skip
+    for model in ready.values():
+        model.solver.check(model.problem(dataset))
+        assert (model.dataset, model.rank, model.limits) == (proposed.dataset, 9, proposed.limits)
+    assert len(ready_models(replace(proposed, rank=1), (3, 20))) == 1, "nothing that cannot be"
 
 
 def test_ones_own_model_can_be_kept_on_other_data():

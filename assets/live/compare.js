@@ -131,7 +131,8 @@ export class View {
       font: { color: text, family: font, size }, hoverlabel: { bgcolor: colours.box, bordercolor: grid, font: { color: text } },
       xaxis: { ...axis, ...ticks(ranges.xaxis), range: ranges.xaxis, title: { text: COMPARED[this.axis], standoff: 8, font: { size } } },
       yaxis: { ...axis, ...ticks(ranges.yaxis), range: ranges.yaxis }, showlegend: true,
-      legend: narrow || runs.some((run) => run.title.length > BESIDE) ? { orientation: "h", y: -0.22 } : { x: 1.01, y: 1 }, shapes: [], annotations: [],
+      // What was put out of sight there stays so when the axis is another.
+      legend: { uirevision: true, ...(narrow || runs.some((run) => run.title.length > BESIDE) ? { orientation: "h", y: -0.22 } : { x: 1.01, y: 1 }) }, shapes: [], annotations: [],
     };
     if (this.lower_bound) {
       const y = this.lower_bound.value;
@@ -171,11 +172,12 @@ export class View {
     const place = this.root.querySelector(".semf-gallery");
     const runs = [...this.runs.values()];
     const cards = runs.map((run) => this.card(place, run.id, run, `${run.title}`, run.words));
-    if (this.truth) cards.unshift(this.card(place, "truth", { montage: this.truth, matched: [] }, "Ground truth", "what there is to be found"));
+    if (this.truth) cards.unshift(this.card(place, "truth", { montage: this.truth, matched: [], mixed: [] }, "Ground truth", "what there is to be found"));
     place.replaceChildren(...cards);
     this.part();
+    const dashed = runs.some((run) => run.mixed?.length) ? ", dashed: with something else beside it" : "";
     this.root.querySelector(".semf-order").textContent = this.truth
-      ? "Components, in the order of the true parts; framed where they are one. Those that match nothing come last."
+      ? `Components, in the order of the true parts; framed where they are one${dashed}. Those that match nothing come last.`
       : "Components, in the order of the first run's.";
   }
 
@@ -245,7 +247,7 @@ export class View {
 
   frames(place, run) {
     place.querySelectorAll(".semf-tile").forEach((tile) => tile.remove());
-    const matched = new Set(run.matched);
+    const [matched, mixed] = [run.matched, run.mixed].map((places) => new Set(places));
     place.classList.toggle("semf-lists", Boolean(run.ranked));
     run.montage.tiles.forEach(([slot, left, top, width, height]) => {
       const style = `left:${left}%;top:${top}%;width:${width}%;height:${height}%`;
@@ -253,7 +255,7 @@ export class View {
       const name = run.names?.[slot];
       const title = `${name || `Component ${slot + 1}`}${column === undefined ? "" : column < 0 ? ": none" : ` (column ${column + 1} of U)`}`;
       const label = run.ranked ? element("span", { class: "semf-number", text: `${slot + 1} ${name ?? ""}` }) : null;
-      const tile = element("span", { class: `semf-tile${matched.has(slot) ? " semf-matched" : ""}`, style, title, "aria-hidden": label ? null : "true" }, label);
+      const tile = element("span", { class: `semf-tile${matched.has(slot) ? " semf-matched" : ""}${mixed.has(slot) ? " semf-nearly" : ""}`, style, title, "aria-hidden": label ? null : "true" }, label);
       list(tile, run.ranked?.[slot]);
       place.append(tile);
     });

@@ -7,7 +7,7 @@ const MOVING = new Set(["queued", "running"]);
 const SPEEDS = [["1", "1 a second"], ["10", "10 a second"], ["100", "100 a second"], ["0", "full speed"]];
 const STEPS = 400; // of a slider, over six decades
 const DECADES = 6;
-const HOLD = "The penalties stay as they are; Algorithm 2, which adapts them, rests";
+const HOLD = "Algorithm 2, which adapts the penalties, rests: they stay as they are, or the same multiples of the factors' size";
 
 const button = (name, glyph, title, primary) => element("button", { type: "button", class: `semf-do${primary ? " semf-primary" : ""}`, "data-do": name, "aria-label": title.split(":")[0], title }, icon(glyph));
 const group = (label, ...children) => element("span", { class: "semf-group", role: "group", "aria-label": label }, ...children);
@@ -198,7 +198,7 @@ export class Controls {
     const hold = this.box.querySelector('[data-box="hold"]');
     const possible = ["adaptive", "fixed"].includes(reply.rule); // an algorithm may have no such choice
     hold.disabled = !this.view.data.key || !possible;
-    hold.parentElement.title = possible ? HOLD : "This algorithm has rules of its own for its penalties; SeMF as printed can hold them";
+    hold.parentElement.title = possible ? HOLD : "This algorithm, or its rule for the penalties, has no Algorithm 2";
     if (document.activeElement !== hold) hold.checked = reply.rule === "fixed";
     if (!this.dragged || performance.now() - this.dragged > 1000) this.draw();
   }

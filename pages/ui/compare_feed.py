@@ -66,6 +66,6 @@ def _entry(
     }
     montage = read.montage(run_id, frame, name, reference, *drawn)
     if montage is not None:
-        entry |= {"montage": montage.picture.to_dict(), "matched": montage.found, "columns": montage.columns}
-        entry |= {"names": montage.names, "ranked": montage.words}
+        entry |= {"montage": montage.picture.to_dict(), "matched": montage.found, "mixed": montage.mixed}
+        entry |= {"columns": montage.columns, "names": montage.names, "ranked": montage.words}
     return entry

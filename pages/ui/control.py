@@ -17,7 +17,7 @@ from pages.ui.messages import told
 from semf_core.common.errors import InvalidInput, parsed_json
 from semf_core.runs.edits import Edit
 from semf_core.service import Service, get_service
-from semf_core.solvers import ADMM
+from semf_core.solvers import ADMM, RelativeADMM
 
 KEY_HEADER = "x-semf-key"
 LARGEST = 4096
@@ -37,7 +37,7 @@ def _penalty(service: Service, run_id: str, key: str, values: Values) -> None:
 def _hold(service: Service, run_id: str, key: str, values: Values) -> None:
     """Algorithm 2 off (the penalties stay as they are) or on again."""
     solver = service.status(run_id).spec.solver
-    if not isinstance(solver, ADMM):
+    if not isinstance(solver, ADMM | RelativeADMM):
         raise InvalidInput("solver", "has no penalties that could be held")
     service.edit(run_id, key, Edit(solver=replace(solver, penalty="fixed" if values.get("on") else "adaptive")))
 

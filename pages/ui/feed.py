@@ -23,7 +23,7 @@ from semf_core.drawing.pictures import default_samples
 from semf_core.drawing.top import plural, word_lists
 from semf_core.exports.curves import CURVES
 from semf_core.factorization.scores import model_groups, truth_words
-from semf_core.mathematics.metrics import FOUND
+from semf_core.mathematics.metrics import CLEAN, FOUND
 from semf_core.runs.frames import FactorFrame
 from semf_core.service.public import Cache, fits_single, without_vanished
 from semf_core.solvers.run import COLUMNS
@@ -34,8 +34,6 @@ MOST_EVENTS = 300
 MOST_SAMPLES = 8
 MOST_TOP = 5
 MOST_WORDS = 6
-CLEAN = 1
-"""Per cent of a component beside its true part that cannot be seen in a picture, whose scale is that of square roots."""
 MANY_SAMPLES = 10_000
 LARGEST = 2**53
 """No number in an address is larger."""
@@ -239,8 +237,8 @@ def _matched(service: Any, run_id: str, frame: Any) -> list[tuple[int, int]]:
     matching = service.matching(run_id, frame)
     if matching is None:
         return []
-    pairs = zip(matching.columns, np.minimum(np.abs(matching.cosines), 1.0), strict=True)
-    return [(int(column), round(100 * float(np.sqrt(1 - c * c)))) for column, c in pairs if c > FOUND]
+    found = zip(matching.columns, np.abs(matching.cosines), matching.beside, strict=True)
+    return [(int(column), rest) for column, cosine, rest in found if cosine > FOUND]
 
 
 def _draw(frame: Any, data: Any, shape: Any, spec: Any, view: _View) -> dict[str, Any]:

@@ -40,6 +40,7 @@ def draw(shown: Bench) -> bool:
         return False
     _on_change()
     _row(RANK, SEED)
+    beside_rank = st.container()
     _note_on_rank(loaded.dataset.shape)
     takes_sets = algorithms.choose()
     if not takes_sets:
@@ -47,6 +48,9 @@ def draw(shown: Bench) -> bool:
     ready = constraints.stacks(loaded) if takes_sets else True
     if ready and takes_sets:
         _warn_of_scale()
+    if not ready:
+        with beside_rank:
+            _say_what_stays(shown)
     st.container(key="rejected-model")
     sweep.several()
     options()
@@ -67,7 +71,7 @@ def after_change() -> None:
 def _read_only(shown: Bench) -> None:
     """What somebody else's run was made from, and the way to a copy."""
     spec = shown.status.spec
-    st.markdown(f"**{params.plain(spec.dataset.title)}** · rank {spec.rank} · seed {spec.seed}")
+    st.markdown(f"**{params.plain(get_service().data_title(shown.status.id))}** · rank {spec.rank} · seed {spec.seed}")
     for factor in ("X", "Y") if spec.solver.takes_sets else ():
         constraints.formula_of(factor, getattr(spec, factor.lower()))
     st.markdown(f"{spec.solver.title}: {spec.solver.summary}.")
@@ -119,6 +123,14 @@ def _note_on_rank(shape: tuple[int, int]) -> None:
         side = "rows" if shape[0] <= shape[1] else "columns"
         use = "right for a dictionary with few atoms a sample, too many for parts"
         params.note(f"There are more components than the data has {side} ({min(shape)}): {use}.")
+
+
+def _say_what_stays(shown: Bench) -> None:
+    """A new rank that the constraints do not fit has its sentence where it was typed; theirs are further down."""
+    rank, last = session.spec().rank, shown.status.spec.rank
+    if rank != last:
+        text = f"Rank {rank} does not fit the constraints that are marked below. The last good result, of rank {last}, stays."
+        st.error(text, icon=":material/block:")
 
 
 def _field(p: Param, cell: Any) -> None:

@@ -82,14 +82,14 @@ def _number_widget(p: Param, current: Any, key: str, around: Around) -> Any:
     whole = p.kind == "integer"
     if whole and current is not None and abs(current) > SAFE_INTEGER:
         return _text_widget(p, current, key + ".text", around)
-    kind: Callable[[float], Any] = int if whole else float
-    step: Any = 1 if whole else _step(current, p)
-    keep(key, None if current is None else kind(current + (FIRST if p.index else 0)))
-    value = st.number_input(  # bounds of a browser are a red sign instead of a sentence, and make an empty field the least
+    keep(key, None if current is None else float(current + (FIRST if p.index else 0)))
+    # Bounds of a browser are a red sign instead of a sentence, and make an empty field the least; a field for whole
+    # numbers alone would cut 2.5 and 1e3 off at the first sign that is no digit, and say nothing.
+    value = st.number_input(
         label(p),
         value=None,
-        step=step,
-        format="%d" if whole else "%g",
+        step=1.0 if whole else _step(current, p),
+        format="%g",
         key=key,
         help=help_text(p),
         placeholder="none" if p.optional else None,
@@ -230,7 +230,7 @@ def edit(
     but does not fit; what did not fit before may change into another misfit, on its way to a fit.
     """
     own, scope = _own_and_scope(type(current))
-    slots: dict[str, Any] = {}
+    slots: dict[str, list[Any]] = {}
     values, rejected = _draw(own, current, key, around, (slots, columns))
     if scope:
         narrowed = [p for p in scope if getattr(current, p.name) != p.default]
@@ -239,6 +239,10 @@ def edit(
             more, also = _draw(scope, current, key, around, (slots, 1))
         if aside and bound:
             note(f"only {bound}")
+        if aside:  # which is closed most of the time: what is wrong in it is said outside of it too
+            outside = st.container()
+            for p in scope:
+                slots[p.name].append(outside)
         values, rejected = values | more, rejected or also
     if rejected:
         return current
@@ -255,7 +259,7 @@ def has_scope(cls: type) -> bool:
     return bool(_own_and_scope(cls)[1])
 
 
-def _fitting(current: T, new: T, check: Callable[[T], object] | None, slots: dict[str, Any]) -> T:
+def _fitting(current: T, new: T, check: Callable[[T], object] | None, slots: dict[str, list[Any]]) -> T:
     if check is None:
         return new
     try:
@@ -294,8 +298,8 @@ def _draw(params: Sequence[Param], current: Any, key: str, around: Around, layou
             except InvalidInput as error:
                 rejected = True
                 show_error(error, still(p, now))
-            slots[p.name] = st.container()
-    slots.setdefault("", st.container())
+            slots[p.name] = [st.container()]
+    slots.setdefault("", [st.container()])
     return values, rejected
 
 
@@ -317,9 +321,10 @@ def _rebuilt(current: T, values: dict[str, Any]) -> T:
     return type(current).from_params(values)
 
 
-def _show_errors(slots: dict[str, Any], error: InvalidInput) -> None:
-    with slots.get(error.field) or slots[""]:
-        show_error(error)
+def _show_errors(slots: dict[str, list[Any]], error: InvalidInput) -> None:
+    for place in slots.get(error.field) or slots[""]:
+        with place:
+            show_error(error)
 
 
 def note(text: str) -> None:

@@ -35,6 +35,11 @@ class Aligned:
         """Places of the columns that are a column of the reference."""
         return tuple(place for place, cosine in enumerate(self.cosines) if cosine > metrics.FOUND)
 
+    @property
+    def mixed(self) -> tuple[int, ...]:
+        """Those of them in which something else can be seen besides."""
+        return tuple(place for place in self.found if metrics.beside(self.cosines[place]) > metrics.CLEAN)
+
 
 def align(U: Array, reference: Array) -> Aligned:
     """The columns of U in the order of a reference: the best one-to-one match (Hungarian method on |cosines|).

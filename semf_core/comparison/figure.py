@@ -38,6 +38,8 @@ class Montage:
     """Which column of U stands at which place; −1 where none does."""
     found: tuple[int, ...] = ()
     """Places of those that are a component of the reference: they are framed."""
+    mixed: tuple[int, ...] = ()
+    """Those of them in which something else can be seen besides: their frames are dashed."""
     names: tuple[str, ...] = ()
     """What somebody has called the component at each place; empty where nobody has."""
     words: Sequence[Sequence[tuple[str, float]]] | None = None
@@ -134,7 +136,10 @@ def _montage(axes: Any, montage: Montage) -> None:
         if place in montage.found:
             left, top, width, height = (v / 100 for v in box)
             corner, where = (left, 1 - top - height), axes.transAxes
-            axes.add_patch(Rectangle(corner, width, height, transform=where, fill=False, edgecolor=MATCHED, linewidth=1.2))
+            line = "--" if place in montage.mixed else "-"
+            axes.add_patch(
+                Rectangle(corner, width, height, transform=where, fill=False, edgecolor=MATCHED, linewidth=1.2, linestyle=line)
+            )
 
 
 def _lines(title: str, width: int, most: int = 2) -> str:
@@ -208,7 +213,8 @@ def figure_html(shown: Shown) -> str:
 def _tile_html(montage: Montage) -> str:
     title = escape(montage.title)
     frames = "".join(
-        f'<i style="left:{left:.3f}%;top:{top:.3f}%;width:{width:.3f}%;height:{height:.3f}%"></i>'
+        f"<i{' class=mixed' if place in montage.mixed else ''}"
+        f' style="left:{left:.3f}%;top:{top:.3f}%;width:{width:.3f}%;height:{height:.3f}%"></i>'
         for place, left, top, width, height in montage.picture.tiles
         if place in montage.found
     )
@@ -226,9 +232,10 @@ body { font-family: system-ui, sans-serif; margin: 1.5rem auto; max-width: 1200p
 figure { margin: 0; } img { width: 100%; image-rendering: pixelated; } figcaption { font-weight: 600; }
 figure p { margin: .2rem 0; font-size: .85rem; overflow-wrap: anywhere; }
 figure div { position: relative; } figure i { position: absolute; box-sizing: border-box; outline: 2px solid {matched}; }
+figure i.mixed { outline-style: dashed; }
 </style></head><body>
 <h1>Comparison</h1>{chart}
-<h2>Components, aligned by best match; framed where they are one of the reference</h2>
+<h2>Components, aligned by best match; framed where they are one of the reference, dashed: with something else beside it</h2>
 <div class="tiles">{tiles}</div>
 </body></html>
 """

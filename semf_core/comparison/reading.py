@@ -20,16 +20,18 @@ from semf_core.drawing.top import word_lists
 from semf_core.factorization.result import Result
 from semf_core.mathematics import metrics
 from semf_core.model import ModelSpec
-from semf_core.model.variants import name_by_difference, same_model
+from semf_core.model.variants import LONGEST_TITLE, differences, name_by_difference, same_model, title_of
 from semf_core.runs.caches import Cache
 from semf_core.runs.frames import FactorFrame
-from semf_core.service import Service
+from semf_core.service import RunStatus, Service
 from semf_core.solvers import COLUMNS
 
 Array = np.ndarray
 MOST_POINTS = 400
 MOST_RUNS = 24
 MOST_WORDS = 5
+MOST_TOLD = 2
+"""Differences in the name of a run."""
 BOUND_SECONDS = 5.0
 """How long a figure waits for the bound that is drawn in it."""
 _ERROR, _SECONDS = COLUMNS.index("residual_uv"), COLUMNS.index("seconds")
@@ -103,18 +105,30 @@ class Reader:
         return 0.0 if result is None else result.norm
 
     def names(self, run_ids: Sequence[str]) -> dict[str, str]:
-        """What each run is called here: its title, and where others have the same one, what tells it from the first of them."""
+        """What each run is called here: its title, and where others have the same one, what tells it from the first of them.
+
+        A title that was made from data and constraints gives way to the difference from another run, if that is shorter.
+        """
         statuses = [self.service.status(run_id) for run_id in run_ids]
         first: dict[str, ModelSpec] = {}
         names: dict[str, str] = {}
         for status in statuses:
-            title = status.title or "Run"
+            title = self._difference(status, statuses) or status.title or "Run"
             before = first.setdefault(title, status.spec)
             name = title if same_model(before, status.spec) else f"{title} ({name_by_difference(before, status.spec)})"
             name = f"{name} (snapshot)" if status.is_snapshot and name in names.values() else name
             again = sum(other == name or other.startswith(f"{name}, run ") for other in names.values())
             names[status.id] = f"{name}, run {again + 1}" if again else name
         return names
+
+    def _difference(self, status: RunStatus, others: Sequence[RunStatus]) -> str:
+        """Data and what is different ("Swimmer: k = 8"); empty where the title is somebody's own or there is too much to say."""
+        spec, data = status.spec, self.service.data_title(status.id)
+        if status.title != title_of(spec, data)[:LONGEST_TITLE]:
+            return ""
+        alike = (o.spec for o in others if o.spec.dataset == spec.dataset and not same_model(o.spec, spec))
+        found = next((found for other in alike if 0 < len(found := differences(other, spec)) <= MOST_TOLD), None)
+        return f"{data}: {', '.join(change.name for change in found)}" if found else ""
 
     def scores(self, run_ids: Sequence[str]) -> list[Score]:
         """The rows of the table."""
@@ -193,7 +207,7 @@ class Reader:
             return None
         order, columns = there
         names, words = self._named(run_id, order, columns)
-        return Montage(title, self._drawn(run_id, columns, theme, room), order.columns, order.found, names, words)
+        return Montage(title, self._drawn(run_id, columns, theme, room), order.columns, order.found, order.mixed, names, words)
 
     def _named(self, run_id: str, order: Aligned, columns: Array) -> tuple[tuple[str, ...], Any]:
         """What the components at these places are called, and their strongest rows where those are words."""

@@ -11,8 +11,8 @@ from semf_core.datasets import Dataset, DatasetSource
 from semf_core.datasets.summary import Facts, Spectrum
 from semf_core.model import ModelSpec, preset, preset_names
 from semf_core.model.variants import title_of
-from semf_core.sets import Nonnegative, StructureSet
-from semf_core.solvers import Limits
+from semf_core.sets import Nonnegative, Sparse, StructureSet
+from semf_core.solvers import DEFAULT, Limits
 
 SHARE = 0.9
 """Of what varies around the leading component, so much is to be explained."""
@@ -32,6 +32,8 @@ POISSON = 1.1
 ITERATIONS, FEWEST_ITERATIONS = 1000, 50
 WORK, SPARSE_COST = 6e10, 3
 """Entries times components times iterations: about half a minute of one core; a sparse entry costs as three dense ones."""
+PART = 4
+"""A sparse part has one row in so many, a sample one component in so many."""
 UNKNOWN = 10
 """Components where nothing is known of the singular values."""
 
@@ -108,6 +110,21 @@ def _gap(values: Spectrum) -> int | None:
 def keeps_to(model: ModelSpec, source: DatasetSource) -> ModelSpec:
     """The visitor's own model on other data: rank, constraints and algorithm stay; its title spoke of the old data."""
     return replace(model, dataset=source, title="", watch="")
+
+
+def ready_models(model: ModelSpec, shape: tuple[int, int]) -> dict[str, ModelSpec]:
+    """Models to begin with on data that no preset was made for, by name: rank, signs and limits are those of the given one."""
+    sign: tuple[StructureSet, ...] = (Nonnegative(),) if Nonnegative() in model.x and Nonnegative() in model.y else ()
+    plain = replace(model, x=sign, y=sign, solver=DEFAULT(), title="", watch="")
+    rows, few = shape[0] // PART, max(2, model.rank // PART)
+    made = {"Nonnegative parts" if sign else "No constraint": plain}
+    if rows:
+        made[f"Sparse parts: {rows} entries each"] = replace(plain, x=(*sign, Sparse(rows)))
+    if few < model.rank:
+        made[f"At most {few} parts a sample"] = replace(plain, y=(*sign, Sparse(few)))
+    if model.rank > 1:
+        made["One part a sample: clusters"] = replace(plain, y=(*sign, Sparse(1)))
+    return made
 
 
 def presets_for(source: DatasetSource) -> list[str]:

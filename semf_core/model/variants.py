@@ -21,6 +21,7 @@ SHORT = {
 """Sets that have a shorter name in a title than their own."""
 SWITCH = {None: "automatic", True: "on", False: "off"}
 LONGEST_VALUE = 24
+LONGEST_TITLE = 200
 MOST_RATIO = 1000
 
 
@@ -236,4 +237,4 @@ def titled(spec: ModelSpec, data: str = "", fresh: bool = True) -> ModelSpec:
     known = next((p for p in map(preset, names) if same_model(replace(p, seed=spec.seed), spec)), None)
     if known is not None:
         return replace(spec, title=known.title, watch=known.watch)
-    return replace(spec, title=title_of(spec, data)[:200], watch="")
+    return replace(spec, title=title_of(spec, data)[:LONGEST_TITLE], watch="")

@@ -99,6 +99,11 @@ class RelativeADMM(Splitting):
     descend: bool = param(
         "boolean", True, help="descend on U and V themselves where the search stagnates, and from the best ones at the end"
     )
+    penalty: str = param("choice", "adaptive", choices=("adaptive", "fixed"), help="Algorithm 2 adapts c, or c stays as it is")
+
+    @property
+    def adapts(self) -> bool:
+        return self.penalty == "adaptive"
 
     @property
     def first(self) -> Start:

@@ -8,6 +8,7 @@ import streamlit as st
 from pages.ui import panel, session
 from pages.ui.workbench_state import Bench
 
-status = cast(Any, SimpleNamespace(id="A" * 22, spec=session.spec()))
+first = st.session_state.setdefault("first", session.spec())
+status = cast(Any, SimpleNamespace(id="A" * 22, spec=first))
 with st.sidebar:
     st.session_state["ready"] = panel.draw(Bench(status, open_to_all=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from pages.ui import compare_feed, compare_page, session
 from semf_core.datasets import Dataset, SparseCodes
 from semf_core.glossary import word
 from semf_core.model import ModelSpec
+from semf_core.model.variants import titled
 from semf_core.sets import Sparse
 from semf_core.solvers import Limits
 from tests.app.widgets import errors, open_page
@@ -106,6 +109,19 @@ def test_a_run_and_its_snapshot_are_told_apart(service):
     figure = compare_feed.reader().shown(ids, "iterations")
     assert [c.title for c in figure.curves] == [r.title for r in compare_feed.reader().scores(ids)] == named
     assert compare_feed.answer(ids[1:], [], "light")["runs"][0]["title"] == "tiny", "alone it needs no remark"
+
+
+def test_variants_are_called_by_what_tells_them_apart(service):
+    planted = replace(PLANTED, limits=Limits(max_iter=2))
+    specs = [titled(replace(planted, y=(Sparse(k),)), CODES.title) for k in (2, 3)]
+    specs.append(replace(specs[0], title="Mine", rank=3))
+    ids = [service.start(spec).id for spec in specs]
+    for run_id in ids:
+        wait_for_state(service, run_id, "finished")
+    named = [f"{CODES.title}: k = 2", f"{CODES.title}: k = 3", "Mine"]
+    assert [row.title for row in compare_feed.reader().scores(ids)] == named
+    assert [run["title"] for run in compare_feed.answer(ids, [], "light")["runs"]] == named
+    assert compare_feed.reader().names(ids[:1]) == {ids[0]: specs[0].title}, "alone it is called what it is"
 
 
 def test_the_floor_is_drawn_only_where_all_have_one_rank(service):

@@ -19,7 +19,7 @@ from pages.ui import data_choice, places, preparation, proposal, session, upload
 from semf_core.datasets import DATASETS, Axis, Digits, Swimmer
 from semf_core.model import preset, preset_names
 from semf_core.runs.caches import Cache
-from semf_core.sets import Nonnegative
+from semf_core.sets import Nonnegative, Sparse
 from semf_core.solvers import Limits
 from tests.app.widgets import errors, open_page, open_panel, spec_of
 from tests.helpers import present
@@ -166,6 +166,18 @@ def test_a_good_file_is_shown_and_can_be_used(name, home):
     assert home.gone == ["workbench"]
     assert home.started(page).dataset.name == "upload"
     assert home.started(page).dataset.load().shape == shape
+
+
+def test_an_upload_has_models_to_begin_with(home):
+    page = upload(("array.npy", npy(np.random.default_rng(0).random((12, 20)))))
+    page.button(key="data.use").click().run()
+    panel = open_panel(home.started(page))
+    panel.session_state[proposal.WHY] = page.session_state[proposal.WHY]
+    panel.run()
+    name = "Sparse parts: 3 entries each"
+    assert name in next(b for b in panel.button_group if b.key == proposal.PILLS).options
+    panel.selectbox(key="preset").set_value(name).run()
+    assert (spec_of(panel).x, spec_of(panel).dataset) == ((Nonnegative(), Sparse(3)), home.started(page).dataset)
 
 
 def test_several_pictures_are_one_matrix(home):

@@ -67,6 +67,13 @@ def test_a_command_that_cannot_be_read_is_none(text):
     assert asyncio.run(control.body(Request({"type": "http", "method": "POST", "headers": []}, receive))) is None
 
 
+def test_algorithm_2_of_the_default_rests_and_goes_on(service):
+    handle = service.start(dataclasses.replace(ENDLESS, solver=DEFAULT()), paused=True)
+    for on, rule in ((True, "fixed"), (False, "adaptive")):
+        control.obey(handle.id, handle.key, {"do": "hold", "on": on})
+        assert feed.penalties(service, handle.id, service.status(handle.id))["rule"] == rule
+
+
 def test_only_penalties_that_there_are_can_be_held(service):
     """Other algorithms call the price of a nonzero a penalty."""
     spec = dataclasses.replace(ENDLESS, x=(), y=(), solver=SOLVERS.build({"name": "ksvd"}))

@@ -121,6 +121,7 @@ def test_projections_one_after_the_other_are_chosen_and_taken_back():
     ("field", "typed", "sentence"),
     [
         ("k", 7, "at most 6 nonzeros fit"),
+        ("k", 2.5, "must be a whole number, not 2.5"),
         ("columns", "1-10", "Columns names column 10, but there are only 4 (counted from 1)"),
         ("columns", "0-2", "must count from 1"),
         ("columns", "3-1", "goes down"),
@@ -215,12 +216,20 @@ def test_a_new_rank_marks_what_no_longer_fits_and_loses_nothing():
     page.number_input(key="spec0.rank").set_value(20).run()
     assert spec_of(page).rank == 20
     assert any("leave out entry 18" in e for e in errors(page))
+    assert any(e.startswith("Rank 20 does not fit") and "of rank 17, stays" in e for e in errors(page)), "where it was typed"
     assert not is_ready(page)
     assert len(spec_of(page).y) == 2
     key = block_keys(page, "Y")[1]
     page.button(key=f"{key}.groups.cut").click().run()
     assert not errors(page)
     assert is_ready(page)
+
+
+def test_what_is_wrong_in_a_scope_that_is_closed_is_said_at_its_block():
+    page = open_panel(small(x=(Sparse(k=2, columns=(3,)),)))
+    page.number_input(key="spec0.rank").set_value(2).run()
+    said = [e for e in errors(page) if "names column 4, but there are only 2" in e]
+    assert len(said) == 2, "in the scope, and outside of it"
 
 
 def test_sets_that_exclude_each_other_are_named():

@@ -91,6 +91,12 @@ def test_a_viewer_looks_and_changes_a_copy(service):
     assert service.status(handle.id).spec == small(), "the run of the other person is as it was"
 
 
+def test_a_viewer_reads_what_the_data_is_called(service):
+    M = np.random.default_rng(0).random((6, 30))
+    handle = service.start(ModelSpec(Swimmer(), 4), dataset=Dataset(M, title="Own table"), paused=True)
+    assert any(m.value.startswith("**Own table** · rank 4") for m in open_bench(run=handle.id).markdown)
+
+
 def test_the_owner_has_controls(service):
     handle = service.start(small(), paused=True)
     owner = open_bench(handle=handle)

@@ -22,9 +22,13 @@ def test_runs_side_by_side_by_link(server, visit):
     assert page.evaluate("document.querySelectorAll('.semf-card')[2].querySelectorAll('.semf-matched').length") < 17
     lowest = "(p => Math.min(...p.data.flatMap(t => t.y.map(Math.log10))) - p.layout.yaxis.range[0])"
     assert 0 < page.evaluate(f"{lowest}(document.querySelector('.semf-compare .semf-plot'))") < 2, "an exact fit is on the axis"
+    page.locator(".semf-compare .legendtoggle").last.click()
+    out_of_sight = "document.querySelector('.semf-compare .semf-plot').data[1].visible === 'legendonly'"
+    page.wait_for_function(out_of_sight)
     page.get_by_role("radio", name="against seconds").check()
     page.wait_for_function("document.querySelector('.semf-compare .semf-plot').layout.xaxis.title.text === 'time (s)'")
     assert page.evaluate("document.querySelector('.semf-compare .semf-plot').data.map(t => t.name)") == [groups.title, "Plain"]
+    assert page.evaluate(out_of_sight), "what was put out of sight stays so"
     page.get_by_text("Keep the table and the figure").click()
     with page.expect_download() as got:
         page.get_by_role("link", name="Figure (SVG)").click()

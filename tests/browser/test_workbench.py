@@ -167,6 +167,31 @@ def test_how_it_ended_is_said_what_to_try_is_one_click_and_an_impossible_value_h
     page.wait_for_function(f"{LINE}.startsWith('iterations 60 → 120: error')", timeout=60_000)
 
 
+def test_what_stands_below_the_view_does_not_jump_when_it_comes(server, visit):
+    _, page = work_on(server, visit)
+    held: list = []
+    page.route("**/view.js", lambda route: held.append(route))
+    page.reload()
+    below = "document.querySelector('.st-key-certificate-numbers')?.getBoundingClientRect().top >= innerHeight"
+    page.wait_for_function(below)
+    assert held and not page.locator(".semf-live").count()
+    held[0].continue_()
+    page.wait_for_selector(LIVE)
+    assert page.evaluate(below)
+
+
+def test_a_number_is_read_as_it_is_typed(server, visit):
+    _, page = work_on(server, visit)
+    rank = page.get_by_label("Rank p", exact=True).first
+    rank.fill("2.5")
+    rank.press("Enter")
+    page.locator('[data-testid="stSidebar"]').get_by_role("alert").filter(has_text="whole number, not 2.5").wait_for()
+    assert page.locator(".semf-variants .semf-variant").count() == 1, "the last good result stays"
+    rank.fill("1e1")
+    rank.press("Enter")
+    page.wait_for_function(f"{CURRENT} === 'rank = 10'", timeout=60_000)
+
+
 def test_groups_on_y_are_two_clicks(server, visit):
     spec = replace(preset("swimmer-sparse"), y=(Nonnegative(),), limits=Limits(max_iter=200))
     _, page = work_on(server, visit, spec)

@@ -27,6 +27,13 @@ from tests.helpers import present
 from tests.runs.common import tiny, wait_for, wait_for_state
 
 
+def test_a_part_with_a_shadow_of_another_is_one_and_more():
+    parts = np.eye(9)[:, :4]
+    assert align(parts, parts).found == (0, 1, 2, 3) and not align(parts, parts).mixed
+    shadow = align(parts + 0.05 * parts[:, ::-1], parts)
+    assert shadow.mixed == shadow.found == (0, 1, 2, 3)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_is_the_best_of_all_permutations(seed):
     rng = np.random.default_rng(seed)
@@ -94,6 +101,9 @@ def test_found_components_are_framed_and_what_has_no_place_on_the_axis_is_said()
     plain, framed = (replace(shown(), montages=[Montage("M", drawn, (0, 1, 2, 3), found)]) for found in ((), (2,)))
     assert figure_image(plain, "svg").count(b"#009e73") == 0 < figure_image(framed, "svg").count(b"#009e73")
     assert figure_html(plain).count('<i style="left') == 0 and figure_html(framed).count('<i style="left') == 1
+    mixed = replace(shown(), montages=[Montage("M", drawn, (0, 1, 2, 3), (1, 2), (2,))])
+    assert figure_html(mixed).count("<i class=mixed") == 1, "dashed where something else is beside it"
+    assert b"stroke-dasharray" in figure_image(mixed, "svg").partition(b"#009e73")[2]
     exact = Curve("exact", np.arange(1, 3), np.arange(2.0), np.array([0.5, 0.0]))
     assert "drawn at 1e-16" in figure_html(replace(shown(), curves=[exact])), "a logarithmic axis has no zero"
 

@@ -59,6 +59,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"gamma": 1.5, "scale": 30.0},
     {"epsilon": 0.05, "mu": 1.7, "nu": 3.3, "q": 3},
     {"inner": 2, "kick_size": 0.7},
+    {"penalty": "fixed"},
 ]
 PAIRS = (((Nonnegative(),), (Sparse(2),)), ((UnitNorm(),), (Sparse(2),)), ((Nonnegative(),), (Simplex(),)))
 LIMITS: list[dict[str, Any]] = [{"restarts": 3}, {"polish": 5, "stagnation": 0.1}, {"tol": 1e-3, "target": 0.3}]
@@ -331,6 +332,14 @@ def test_other_sets_in_the_middle_leave_the_penalties_the_same_multiples_of_the_
     run.advance()
     for penalty, size in relative.SIZES.items():
         assert np.isclose(run.state.numbers[penalty] / run.state.numbers[size], before[penalty])
+
+
+@pytest.mark.parametrize("penalty", ["adaptive", "fixed"])
+def test_with_algorithm_2_at_rest_the_penalties_follow_the_factors_alone(penalty):
+    options = {"descend": False, "penalty": penalty}
+    early, late = (run_on(data(), (Nonnegative(),), (Sparse(2),), options, count, kick=False) for count in (1, 60))
+    first, last = ([run.state.numbers[a] / run.state.numbers[b] for a, b in relative.SIZES.items()] for run in (early, late))
+    assert np.allclose(first, last) == (penalty == "fixed")
 
 
 def test_kicks_only_where_a_set_is_not_convex():

@@ -14,10 +14,12 @@ from semf_core.mathematics.metrics.sparsity import (
     unit_peak,
 )
 from semf_core.mathematics.metrics.truth import (
+    CLEAN,
     FOUND,
     Matching,
     agreement,
     atom_distances,
+    beside,
     dictionary_distance,
     ghosts,
     groups_correct,
@@ -28,10 +30,12 @@ from semf_core.mathematics.metrics.truth import (
 )
 
 __all__ = [
+    "CLEAN",
     "FOUND",
     "Matching",
     "agreement",
     "atom_distances",
+    "beside",
     "cosines",
     "dictionary_distance",
     "empty_columns",

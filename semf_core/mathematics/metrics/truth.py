@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ Array = np.ndarray
 Groups = Sequence[Sequence[int]]
 FOUND = 0.99
 """|cosine| above which a column counts as a true part."""
+CLEAN = 1
+"""Per cent of a component beside its true part that cannot be seen in a picture, whose scale is that of square roots."""
 VANISHED = 1e-5
 """A component of at most this share of the largest one's weight is not seen in UV: it explains 10⁻¹⁰ of what that does."""
 
@@ -102,6 +105,11 @@ class Matching:
     columns: Array
     cosines: Array
 
+    @property
+    def beside(self) -> tuple[int, ...]:
+        """How much of each column is something else than its part, in per cent of its length."""
+        return tuple(beside(float(cosine)) for cosine in self.cosines)
+
 
 def match_parts(U: Array, parts: Array) -> Matching:
     """The one-to-one matching of columns to parts that maximises Σ |cosine| (Hungarian method).
@@ -179,6 +187,28 @@ def without_vanished(U: Array, V: Array) -> Array:
     weights = np.linalg.norm(across, axis=0) * np.linalg.norm(along, axis=1)
     vanished = weights <= VANISHED * weights.max(initial=0.0)
     return np.where(vanished, 0, U) if vanished.any() else U
+
+
+def beside(cosine: float) -> int:
+    """How much of a component is something else than what it has this cosine with.
+
+    Parameters
+    ----------
+    cosine : float
+        Of the component and its part.
+
+    Returns
+    -------
+    int
+        √(1 − cosine²), in per cent of the component's length.
+
+    Examples
+    --------
+    >>> from semf_core.mathematics.metrics import beside
+    >>> beside(1.0), beside(-0.995)
+    (0, 10)
+    """
+    return round(100 * math.sqrt(max(0.0, 1 - cosine * cosine)))
 
 
 def parts_found(U: Array, parts: Array, threshold: float = FOUND) -> int:
