@@ -40,9 +40,7 @@ class DivergenceNMF(Direct):
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         """Positive random factors, or given ones clipped and scaled: the nearest simplex point would have zeros, which stay."""
         Xt, Y = given_or_random(replace(problem, x_set=Nonnegative()), rng)
-        if problem.start[1] is None:
-            Y = Y * Xt.sum(axis=1, keepdims=True)
-        return Factors(summing_to_one(Xt, Xt), Y)
+        return Factors(summing_to_one(Xt, Xt), Y * Xt.sum(axis=1, keepdims=True))
 
     def cost(self, problem: Problem, state: State) -> float:
         """D(M‖UV); infinite where UV has a zero that M has not."""

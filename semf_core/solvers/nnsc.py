@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -51,9 +52,8 @@ class NNSC(Direct):
 
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         state.numbers["length"] = 1.0
-        Xt, Y = given_or_random(problem, rng)
-        lengths = np.linalg.norm(Xt, axis=1, keepdims=True)
-        return Factors(problem.x_set.project(Xt.T).T, Y * lengths if problem.start[1] is None else Y)
+        Xt, Y = given_or_random(replace(problem, x_set=Nonnegative()), rng)
+        return Factors(problem.x_set.project(Xt.T).T, Y * np.linalg.norm(Xt, axis=1, keepdims=True))
 
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank

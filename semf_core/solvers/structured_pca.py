@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from semf_core.common.parameters import param
-from semf_core.sets import Nonnegative, NormBall
+from semf_core.sets import Nonnegative, NormBall, combine
 from semf_core.solvers.base import SOLVERS, Array, HalfStep, Problem, Sets, State
 from semf_core.solvers.direct import Direct, Factors, given_or_random
 from semf_core.solvers.pixels import image_sides, pixel_places
@@ -122,11 +123,13 @@ class StructuredSparsePCA(Direct):
     def begin(self, problem: Problem, rng: np.random.Generator, state: State) -> Factors:
         """Random coefficients of length 1 and the components that fit them, or what was given."""
         M = problem.matrix
-        Xt, Y = (factor.astype(M.dtype) for factor in given_or_random(problem, rng))
+        free = replace(problem, y_set=combine((Nonnegative(),) if self.nonnegative else ()))
+        Xt, Y = (factor.astype(M.dtype) for factor in given_or_random(free, rng))
         if problem.start[0] is None:
             Y = Y / np.maximum(np.linalg.norm(Y, axis=1, keepdims=True), np.finfo(M.dtype).tiny)
             Xt = self._signed(np.linalg.solve(Y @ Y.T + 1e-3 * np.eye(len(Y), dtype=M.dtype), M.right(Y, Xt)))
-        return Factors(Xt, problem.y_set.project(Y))
+        lengths = np.maximum(np.linalg.norm(Y, axis=1, keepdims=True), 1)
+        return Factors(Xt * lengths, Y / lengths)
 
     def update(self, problem: Problem, state: State) -> Factors:
         M, p = problem.matrix, state.rank

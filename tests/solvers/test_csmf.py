@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from semf_core import factorize
+from semf_core.datasets import Rectangle
 from semf_core.factorization.result import make_result
 from semf_core.mathematics import metrics
 from semf_core.model import preset
-from semf_core.solvers import CSMF, CSMFnc, CSMFncc
+from semf_core.solvers import CSMF, CoordinateNMF, CSMFnc, CSMFncc
 from semf_core.solvers.csmf import SHRUNK, fit_costs, minimised
 from tests.helpers import present
 from tests.solvers.descent import assert_never_rises, costs_along, nonnegative_data, run_on
@@ -135,6 +137,27 @@ def test_penalties_do_what_they_are_for():
     sparse = run_on(M, 5, CSMFnc(alpha=0, beta=2.0, lam=0.1), 200).finish().factors()[0]
     dense = run_on(M, 5, CSMFnc(alpha=0, lam=0.1), 200).finish().factors()[0]
     assert metrics.nonzeros(sparse).sum() < metrics.nonzeros(dense).sum()
+
+
+def test_where_codes_may_subtract_the_whole_rectangle_is_a_basis_as_well():
+    """Figure 1: NMF only has the pieces; the whole and two pieces describe samples that are mostly whole by fewer codes."""
+    toy = Rectangle(whole=6).load()
+    pieces = present(toy.parts)
+    whole = np.column_stack((pieces.sum(axis=1), pieces[:, :2]))
+
+    def ended(solver, basis):
+        start = basis, np.linalg.lstsq(basis, toy.data)[0]
+        found = factorize(toy.data, 3, solver=solver, start_factors=start, max_iter=300, tol=0)
+        small = 1e-3 * np.abs(found.V).max()
+        return metrics.match_parts(found.U, basis).cosines.min(), np.count_nonzero(np.abs(found.V) > small), found
+
+    for basis, nonzeros in ((pieces, 26), (whole, 17)):
+        cosine, counted, found = ended(CSMFnc(alpha=0.01, lam=0.05), basis)
+        assert cosine > 0.999 and counted == nonzeros and found.relative_error < 0.01
+    assert ended(CoordinateNMF(), pieces)[0] > 0.999 > ended(CoordinateNMF(), whole)[0]
+    for seed in range(4):
+        plain = factorize(toy.data, 3, solver=CoordinateNMF(), seed=seed)
+        assert metrics.match_parts(plain.U, pieces).cosines.min() > 0.999
 
 
 def test_swimmer_without_ghosts():

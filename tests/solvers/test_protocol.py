@@ -175,6 +175,16 @@ def test_starts_from_given_factors_even_if_they_are_not_feasible(cls):
     assert np.isfinite(U).all() and np.isfinite(V).all()
 
 
+@pytest.mark.parametrize("cls", [pytest.param(c, id=c.name) for c in SOLVERS if not c.own_start])
+def test_given_factors_keep_the_size_of_their_product(cls):
+    """Where lengths are fixed in one factor they go to the other: a common start would otherwise be another one."""
+    rng, solver = np.random.default_rng(4), cls()
+    X, Y = 3 * rng.random((M_ROWS, RANK)), rng.random((RANK, N_COLUMNS))
+    state = solver.init(problem_for(solver, X @ Y, start=(X, Y)), rng)
+    product = state.U @ state.V
+    assert 0.5 < np.vdot(X @ Y, product) / np.vdot(product, product) < 2
+
+
 @pytest.mark.parametrize("cls", ALL)
 def test_data_that_does_not_fit_is_rejected_before_the_first_iteration(cls):
     holes = data()

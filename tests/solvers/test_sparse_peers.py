@@ -68,7 +68,7 @@ def test_nsnmf_without_smoothing_lowers_the_divergence_to_the_plain_one():
 def test_nsnmf_takes_given_factors_as_u_and_sh():
     theta = 0.5
     S = 0.5 * np.eye(3) + theta / 3
-    run = run_on(M, 3, NsNMF(theta=theta), 1, start=(START[0], S @ START[1]))
+    run = run_on(M, 3, NsNMF(theta=theta), 1, start=(START[0] / START[0].sum(axis=0), S @ START[1]))
     np.testing.assert_allclose(run.state.arrays["H"], START[1])
 
 

@@ -11,9 +11,10 @@ from semf_core.common.errors import InvalidInput
 from semf_core.factorization.problem import make_problem
 from semf_core.mathematics.metrics import match_parts, parts_found
 from semf_core.model import preset
-from semf_core.solvers import Limits, Run, SpatialNCA, SpatialNMF, StructuredSparsePCA
+from semf_core.solvers import SOLVERS, Limits, Run, SpatialNCA, SpatialNMF, StructuredSparsePCA
 from semf_core.solvers.spatial import Dispersion
 from semf_core.solvers.structured_pca import Direction
+from semf_core.studies import builtin_study
 from tests.helpers import present
 from tests.solvers.descent import assert_never_rises, costs_along
 
@@ -83,16 +84,17 @@ def test_spatial_components_are_compact_and_the_cost_never_rises(cls):
     assert match_parts(U, parts).cosines.min() > 0.99
 
 
-@pytest.mark.parametrize("name", ["swimmer-spatial", "swimmer-structured", "swimmer-csmf"])
-def test_swimmers_parts_stay_and_cost_less_than_what_a_random_start_leads_to(name):
+RIVALS = builtin_study("swimmer-rivals").axes[0]
+
+
+@pytest.mark.parametrize("settings", RIVALS.values, ids=RIVALS.labels)
+def test_swimmers_parts_stay_and_cost_less_than_what_a_random_start_leads_to(settings):
     """Where a random start ends without all parts it is in a local minimum: the penalties do favour the truth."""
-    spec = preset(name)
+    spec = replace(preset("swimmer-csmf"), solver=SOLVERS.build(settings[0]))
     swimmer = spec.dataset.load()
     parts, problem = present(swimmer.parts), spec.problem(swimmer)
     rows = slice(None) if problem.rows is None else problem.rows
-    codes = present(swimmer.activations).astype(float)
-    lengths = np.linalg.norm(codes, axis=1) if name == "swimmer-structured" else np.ones(len(codes))  # its rows of V are short
-    known = replace(problem, start=(parts[rows] * lengths, codes / lengths[:, None]))
+    known = replace(problem, start=(parts[rows].astype(float), present(swimmer.activations).astype(float)))
     there, lost = (Run(at, spec.solver, Limits(max_iter=30, tol=0), 4).finish() for at in (known, problem))
     assert parts_found(there.factors(best=False)[0], parts) == 17 > parts_found(lost.factors(best=False)[0], parts)
     assert spec.solver.cost(known, there.state) < spec.solver.cost(problem, lost.state)
