@@ -112,7 +112,8 @@ def test_what_was_asked_for_longest_ago_makes_room(service, run, downloads, monk
     for age, kind in enumerate(kinds[:3]):
         wanted = kept[kind] = run_file(service, run.id, kind)
         downloads.make(wanted).close()
-        os.utime(*(service.home / "downloads").glob(f"{wanted.mark}.*"), (1000 + age, 1000 + age))
+        (file,) = (service.home / "downloads").glob(f"{wanted.mark}.*")
+        os.utime(file, (1000 + age, 1000 + age))
     reading = downloads.kept(kept["csv"])  # from now on it is the youngest
     limits = replace(file_cache.server_limits(), downloads_kept_mb=(os.fstat(reading.fileno()).st_size + 50) / file_cache.MB)
     monkeypatch.setattr(file_cache, "server_limits", lambda: limits)

@@ -136,7 +136,7 @@ def test_how_well_two_starts_agree():
     digits = replace(preset("digits-parts"), limits=Limits(max_iter=200))
     for spec, words, stage, value, near in (
         (preset("swimmer-sparse"), "mean cosine of only about 0.96", "another-start", 0.96, 0.01),
-        (replace(digits, rank=6), "mean cosine of about 0.99", "how-many-parts", 0.99, 0.01),
+        (replace(digits, rank=6), "mean cosine of about 0.97", "how-many-parts", 0.97, 0.01),
         (replace(digits, rank=30), "of about 0.89", "how-many-parts", 0.89, 0.01),
     ):
         assert words in text_of("uniqueness", stage) and abs(agreement(spec) - value) <= near, (words, agreement(spec))
