@@ -30,6 +30,7 @@ from semf_core.snapshots.recording import record  # noqa: E402
 
 SIZE = (480, 300)
 MARGIN = 16
+MOST_BYTES = 40_000
 GROUND = (205, 214, 225)
 ANIMATED = "swimmer-groups"
 
@@ -40,7 +41,15 @@ def picture(spec: ModelSpec, dataset: Dataset, result: Result) -> Image.Image:
     drawn = montage.fitted(SIZE[0] - MARGIN, SIZE[1] - MARGIN)
     canvas = Image.new("RGBA", SIZE, (*GROUND, 255))
     canvas.alpha_composite(drawn, ((SIZE[0] - drawn.width) // 2, (SIZE[1] - drawn.height) // 2))
-    return canvas.convert("RGB").quantize(64)
+    return canvas.convert("RGB")
+
+
+def write_small(image: Image.Image, path: Path) -> None:
+    """With as many colours as its size allows."""
+    for colours in (64, 32, 16, 8):
+        image.quantize(colours).save(path, optimize=True)
+        if path.stat().st_size < MOST_BYTES:
+            return
 
 
 def numbers(spec: ModelSpec, dataset: Dataset, result: Result) -> dict[str, Any]:
@@ -92,7 +101,7 @@ def main() -> None:
         dataset = spec.dataset.load()
         with blas_threads(1):
             result = make_result(spec.run(dataset).finish())
-        picture(spec, dataset, result).save(folder / f"{name}.png", optimize=True)
+        write_small(picture(spec, dataset, result), folder / f"{name}.png")
         known[name] = numbers(spec, dataset, result)
         lines = ",\n".join(f"  {json.dumps(n)}: {json.dumps(known[n], ensure_ascii=False)}" for n in preset_names() if n in known)
         kept.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

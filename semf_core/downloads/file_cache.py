@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import secrets
@@ -15,12 +14,12 @@ from typing import Any, BinaryIO
 from semf_core.common.errors import InvalidInput
 from semf_core.common.server_limits import server_limits
 from semf_core.downloads.kinds import Wanted, made
+from semf_core.runs.files import digest_of, has_its_digest
 from semf_core.runs.home import MB
 from semf_core.sandbox import Pool
 from semf_core.service import Service
 
 AHEAD = ("semf_core.downloads.file_cache", "semf_core.exports.figures")
-DIGEST = "sha256"
 NICENESS = 10
 """Whoever watches a run comes first."""
 STALE_SECONDS = 3600.0
@@ -50,7 +49,7 @@ class Downloads:
         for path in self._kept.glob(f"{wanted.mark}.*"):
             with suppress(FileNotFoundError):  # another server makes room
                 file = open(path, "rb")  # noqa: SIM115 - the caller closes it
-                if is_whole(path):
+                if has_its_digest(path):
                     os.utime(file.fileno())
                     return file
                 file.close()
@@ -92,12 +91,6 @@ class Downloads:
                 total -= size
 
 
-def is_whole(path: Path) -> bool:
-    """Whether a kept file is what was made: its name ends with the digest of its content."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, DIGEST).hexdigest() == path.name.partition(".")[2]
-
-
 def write_file(home: str, order: dict[str, Any], path: str) -> str:
     """Make a file; the digest of its content. This is what the other process runs."""
     service = Service(home, max_running=1, read_only=True)
@@ -106,7 +99,7 @@ def write_file(home: str, order: dict[str, Any], path: str) -> str:
         Path(path).write_bytes(data)
     finally:
         service.close()
-    return hashlib.new(DIGEST, data).hexdigest()
+    return digest_of(data)
 
 
 def _failure(name: str, kind: str, value: Any) -> InvalidInput:

@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from semf_core.common.errors import InvalidInput
-from semf_core.downloads.file_cache import is_whole
 from semf_core.maintenance.entries import named
 from semf_core.runs.expiry import STALE_SECONDS, leftovers, strip_files
-from semf_core.runs.files import is_locked, read_json, reading, set_aside, write_json, write_whole
+from semf_core.runs.files import has_its_digest, is_locked, read_json, reading, set_aside, write_json, write_whole
 from semf_core.runs.folder import RunFolder
 from semf_core.runs.frames import read_frame
 from semf_core.runs.ids import ID, key_hash, new_id
@@ -84,7 +83,7 @@ def problems(home: Path) -> Iterator[Problem]:
         if not path.name.startswith(".") and (damaged := _damaged_in(home, path)):
             yield Problem("opened", path.name, damaged, f"removes it: {AGAIN}", partial(shutil.rmtree, path, ignore_errors=True))
     for path in (home / "downloads").glob("[!.]*.*"):
-        if not is_whole(path):
+        if not has_its_digest(path):
             yield Problem("download", path.name[:8], path.name, f"removes it: {AGAIN}", partial(path.unlink, missing_ok=True))
     for path in leftovers(home, time.time() - STALE_SECONDS):
         remedy = "removes it: it was being written or deleted when something ended"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import secrets
@@ -91,6 +92,16 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object], durable: bool =
             sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def has_its_digest(path: Path) -> bool:
+    """Whether a file is what was written: its name ends with the digest of its content."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == path.name.partition(".")[2]
 
 
 @contextmanager
