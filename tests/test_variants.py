@@ -128,6 +128,14 @@ def test_singular_values_that_sink_into_rounding_are_no_exact_rank():
     assert propose(Digits(), exact, facts(exact), spectrum(exact.data)).spec.rank == 40
 
 
+@pytest.mark.parametrize("twice", [0, 2], ids=["all differ", "two rows are there twice"])
+def test_noise_of_counts_is_not_taken_for_components(twice):
+    counts = np.random.default_rng(2).poisson(1.0, (38, 60)).astype(float)
+    noise = Dataset(np.vstack([counts, counts[:twice]]))
+    proposal = propose(Digits(), noise, facts(noise), spectrum(noise.data))
+    assert "nothing stands out of the noise that counting makes" in proposal.why and proposal.spec.rank <= 10
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csc_array])
 @pytest.mark.parametrize("shape", [(80, 120), (150, 60)])
 def test_what_stands_out_of_counting_noise_is_proposed(form, shape):
@@ -137,7 +145,8 @@ def test_what_stands_out_of_counting_noise_is_proposed(form, shape):
     found = spectrum(counts.data)
     proposal = propose(Digits(), counts, facts(counts), found)
     assert proposal.spec.rank == 3 and "noise that counting makes" in proposal.why
-    assert propose(Digits(), counts, facts(counts), replace(found, above_noise=0)).spec.rank > 20, "without it"
+    without = replace(found, above_noise=0, noise_level=0.0)
+    assert propose(Digits(), counts, facts(counts), without).spec.rank > 20
     kept = Description("", facts(counts), found)
     assert Description.from_dict(kept.to_dict()).spectrum.above_noise == 3
 

@@ -53,7 +53,7 @@ def wanted(ids: tuple[str, ...]) -> Reading:
     if not told or given.get("member", known.get("member")) != known.get("member"):
         for name in set(CHOICES) - {"member"}:  # another array is looked at afresh
             st.session_state.pop(KEY + name, None)
-        return Reading(orientation="auto", member=given.get("member", LARGEST))
+        return Reading(orientation="auto", colour="auto", member=given.get("member", LARGEST))
     return Reading(**known | given)
 
 

@@ -229,8 +229,8 @@ def _loaded(spec: ModelSpec, options: argparse.Namespace) -> tuple[ModelSpec, Da
             raise InvalidInput(next(iter(given)), "says how to read a file, and the data is none", "name a file with --data")
         return spec, spec.dataset.load()
     told = {p.name: getattr(spec.dataset, p.name) for p in params_of(Reading)} | given
-    if options.data and not options.spec and "orientation" not in given:
-        told["orientation"] = "auto"
+    if options.data and not options.spec:
+        told |= {name: "auto" for name in ("orientation", "colour") if name not in given}
     found = find_path(spec.dataset.path, Reading(**told))
     samples = f"{found.question}: the samples are the {found.reading.orientation}." if found.question and found.orientable else ""
     for sentence in filter(None, (samples, *found.remarks, found.dataset.note)):

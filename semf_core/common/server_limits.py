@@ -100,7 +100,7 @@ class ServerLimits:
     read_mb: float = _limit("SEMF_MAX_READ_MB", 900, low=50)
     """Memory for reading or describing what a visitor has brought."""
     read_seconds: float = _limit("SEMF_MAX_READ_SECONDS", 30, low=0.1)
-    """Time for the same."""
+    """Processor time for the same."""
     cache_mb: float = _limit("SEMF_MAX_CACHE_MB", 300, low=1)
     """Data, results and pictures that the server keeps in memory, all caches together."""
     sessions: float = _limit("SEMF_MAX_SESSIONS", math.inf, public=400, low=1)

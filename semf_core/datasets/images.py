@@ -6,9 +6,10 @@ import io
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageChops
 
 from semf_core.common.errors import InvalidInput
 from semf_core.common.extras import optional
@@ -25,8 +26,9 @@ BANDS = "SC"
 """What tifffile calls the samples of a pixel and the channels of a microscope."""
 DEEP_MODES = ("I", "F", "I;16", "I;16B", "I;16L")
 """Grey values beyond 8 bits, which a conversion to 8 bits would destroy."""
-
+GREY_MODES = ("1", "L", "LA", "La", *DEEP_MODES)
 CHANNELS = ("red", "green", "blue")
+COLOURED = "{}: red, green and blue are kept apart; choose grey for one value a pixel."
 NamedContent = tuple[str, Callable[[], bytes]]
 """A picture's name and how to get its bytes, so that only one is in memory at a time."""
 
@@ -49,10 +51,12 @@ def read_image(name: str, content: bytes, colour: str, stack: str, limits: Limit
         pages, told = _pages(name, content, limits)
         return matrix_or_stack(pages, {}, stack, told=told)
     limits.check_entries(name, *picture.size)
-    if colour == "grey" or picture.mode in DEEP_MODES:
+    judged = colour == "auto" and _is_coloured(name, picture, limits)
+    if picture.mode in DEEP_MODES or not (judged or colour == "channels"):
         return Raw(_decoded(name, picture))
     limits.check_entries(name, len(CHANNELS), math.prod(picture.size))
-    return stacked(_decoded(name, picture, "RGB"), "bands-last", {"row_names": np.array(CHANNELS)})
+    raw = stacked(_decoded(name, picture, "RGB"), "bands-last", {"row_names": np.array(CHANNELS)})
+    return replace(raw, colour="channels", remarks=(COLOURED.format("The picture has colours"),) if judged else raw.remarks)
 
 
 def _pages(name: str, content: bytes, limits: Limits) -> tuple[Array, str]:
@@ -100,6 +104,19 @@ def _decoded(name: str, picture: Image.Image, mode: str = "L") -> Array:
             raise InvalidInput(name, "is a damaged picture", "save it again as PNG") from None
 
 
+def _is_coloured(name: str, picture: Image.Image, limits: Limits, count: int = 1) -> bool:
+    """Whether it has any pixel that is not grey, and there is room for the channels of so many."""
+    if picture.mode in GREY_MODES or len(CHANNELS) * math.prod(picture.size) * count > limits.max_entries:
+        return False
+    try:
+        red, green, blue = picture.convert("RGB").split()
+        return any(ImageChops.difference(red, other).getbbox() is not None for other in (green, blue))
+    except MemoryError:
+        raise
+    except Exception:  # decoders fail on damaged files in many ways
+        raise InvalidInput(name, "is a damaged picture", "save it again as PNG") from None
+
+
 def _has_second_page(picture: Image.Image) -> bool:
     try:
         picture.seek(1)
@@ -117,12 +134,16 @@ def _has_second_page(picture: Image.Image) -> bool:
 def stack_images(name: str, pictures: Sequence[NamedContent], colour: str, limits: Limits) -> Raw:
     """One column for each picture in natural order of names; folders, if there are several, are labels.
 
-    With `colour` "channels" red, green and blue of a picture stand one above the other.
+    With `colour` "channels" red, green and blue of a picture stand one above the other, with "auto" if any has colours.
     """
     ordered = sorted(pictures, key=lambda item: natural_key(item[0]))
     if not ordered:
         raise InvalidInput(name, "holds no PNG, JPEG, PGM, TIFF or BMP picture", "add some, or choose a table file itself")
     limits.check_members(name, len(ordered))
+    judged = colour == "auto" and any(
+        _is_coloured(shown(f), _opened(shown(f), content(), limits), limits, len(ordered)) for f, content in ordered
+    )
+    colour = "channels" if judged or colour == "channels" else "grey"
     size, columns = (0, 0), np.empty((0, 0))
     mode, planes = ("RGB", len(CHANNELS)) if colour == "channels" else ("L", 1)
     for j, (filename, content) in enumerate(ordered):
@@ -140,7 +161,9 @@ def stack_images(name: str, pictures: Sequence[NamedContent], colour: str, limit
         columns[j] = (values.transpose(2, 0, 1) if values.ndim == 3 else np.stack([values] * planes)).ravel()
     names = [filename for filename, _ in ordered]
     axes = Axes(columns=Axis("picture", names=tuple(names)))
-    return Raw(columns.T, (planes * size[1], size[0]), _folder_labels(names), samples_fixed=True, axes=axes)
+    remarks = (COLOURED.format("The pictures have colours"),) if judged else ()
+    shape = (planes * size[1], size[0])
+    return Raw(columns.T, shape, _folder_labels(names), samples_fixed=True, axes=axes, colour=colour, remarks=remarks)
 
 
 def natural_key(text: str) -> list[tuple[int, int, str]]:

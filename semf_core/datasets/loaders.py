@@ -347,7 +347,8 @@ def _found(name: str, raw: Raw, reading: Reading, limits: Limits, title: str = "
         judged = {key: getattr(raw, key) for key in ("stack", "index", "header", "encoding") if getattr(raw, key) != "auto"}
         data = sparse_matrix(raw.data) if sparse.issparse(raw.data) else real_matrix("data", raw.data)
         data, judged["missing"], said = without_gaps(data, reading.missing, raw.data)
-        known = replace(reading, orientation="columns" if raw.samples_fixed else orientation, member=raw.member, **judged)
+        judged |= {"member": raw.member, "colour": raw.colour if reading.colour == "auto" else reading.colour}
+        known = replace(reading, orientation="columns" if raw.samples_fixed else orientation, **judged)
         dataset = prepared(_build(name, data, raw, known, limits, title), reading.prepare)
         several = reading.member == LARGEST and len(raw.members) > 1
         first = f"The file holds {len(raw.members)} arrays or tables; {shown(raw.member or '')} was taken."

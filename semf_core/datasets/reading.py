@@ -76,7 +76,12 @@ class Reading(Parametrized, kw_only=True):
         help="what the first column of numbers in a table is; auto: as it looks",
     )
     stack: str = param("choice", "auto", choices=STACKS, help="what a 3-D array holds; auto: as its sides suggest")
-    colour: str = param("choice", "grey", choices=("grey", "channels"), help="channels: red, green and blue are kept apart")
+    colour: str = param(
+        "choice",
+        "grey",
+        choices=("grey", "channels", "auto"),
+        help="channels: red, green and blue are kept apart; auto: where pictures have colours",
+    )
     image_shape: Sequence[int] | None = param(
         "integers", None, low=1, optional=True, help="height and width of a sample that is a picture"
     )
@@ -122,6 +127,8 @@ class Raw:
     member: str | None = None
     stack: str = "auto"
     """How a 3-D array was read."""
+    colour: str = "grey"
+    """How the colours of pictures were read."""
     index: str = "auto"
     """What the first column of numbers, or of dates, was taken for."""
     header: str = "auto"

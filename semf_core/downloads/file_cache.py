@@ -108,7 +108,7 @@ def _failure(name: str, kind: str, value: Any) -> InvalidInput:
         return InvalidInput.from_dict(value)
     if kind == "memory":
         return InvalidInput(name, f"needs more than the {limits.download_mb:g} MB of memory that making a file may take here")
-    if kind == "time":
+    if kind in ("time", "hung"):
         return InvalidInput(name, f"takes longer than the {limits.download_seconds:g} s that making a file may take here")
     LOG.error("%s could not be made\n%s", name, value)
     return InvalidInput(name, "cannot be made at the moment; the details are in the server's log")

@@ -69,7 +69,8 @@ def _rank(values: Spectrum, shape: tuple[int, int]) -> tuple[int, str]:
     """How many components, and the reason."""
     if not len(values.values):
         return min(UNKNOWN, *shape), "the matrix is too large for its singular values, so this is a mere start"
-    if values.complete and FEWEST <= values.rank <= SMALL_RANK and values.rank < min(shape) and _ends(values):
+    exact = values.complete and not values.noise_level and _ends(values)  # of noise, the last values are equal samples
+    if exact and FEWEST <= values.rank <= SMALL_RANK and values.rank < min(shape):
         return values.rank, f"the data has exactly {values.rank} singular values above rounding"
     gap, above = _gap(values), values.above_noise
     if FEWEST <= above <= MOST and (gap is None or values.noise_level < POISSON):
@@ -77,6 +78,8 @@ def _rank(values: Spectrum, shape: tuple[int, int]) -> tuple[int, str]:
     if gap is not None:
         fall = values.values[gap - 1] / values.values[gap]
         return gap, f"the singular values fall by a factor of {number(fall, 2)} after number {gap}"
+    if values.noise_level and above < FEWEST:
+        return min(UNKNOWN, *shape), "nothing stands out of the noise that counting makes, so this is a mere start"
     if len(values.values) < min(shape) and not values.complete:
         return min(UNKNOWN, *shape), f"the {len(values.values)} leading singular values show no gap, so this is a mere start"
     energy = np.square(values.values)

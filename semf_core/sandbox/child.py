@@ -1,6 +1,6 @@
 """The child: one order a line on standard input, and for each a fork that carries it out under the limits.
 
-An order is {"function": "module:name", "arguments": {…}, "megabytes", "seconds", "niceness"}. The fork reports "value",
+An order is {"function": "module:name", "arguments": {…}, "megabytes", "seconds", "spare", "niceness"}. The fork reports "value",
 "rejected" (with what makes the InvalidInput), "failed" (with the traceback) or "memory"; after it, or instead of it if the
 fork died, the child reports "ended" with "code", "peak_mb" and "seconds". A fork per order keeps this process clean:
 what a file did to one reader, the next does not see. At the end of its input the child ends.

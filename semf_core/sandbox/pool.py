@@ -26,6 +26,8 @@ AT_ONCE = 2
 """Functions that run at a time, all but one of them of one visitor; the others wait, and visitors take turns."""
 PATIENCE = 60.0
 """Seconds that one waits for its turn."""
+SPARE_SECONDS = 600.0
+"""Seconds that a call may take beyond those that it may compute: others may need the processor too."""
 START_SECONDS = 60.0
 LONGEST_WAIT = 1e6
 """Seconds of one wait that the system can still measure: who has no limit waits that long."""
@@ -36,7 +38,8 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a call ended: `kind` is "value", "rejected", "memory", "time", "crashed", "failed", or "busy" if it never began."""
+    """How a call ended: `kind` is "value", "rejected", "memory", "time" (of the processor), "hung", "crashed", "failed",
+    or "busy" if it never began."""
 
     kind: str
     value: Any = None
@@ -68,19 +71,19 @@ class _Child(WorkerProcess):
         super().__init__(default_home(), reported, ended, "semf_core.sandbox.child", *ahead)
 
     def carry_out(self, order: dict[str, Any]) -> Outcome:
-        """Wait for the answer, at most as long as the order says; afterwards the child may be dead."""
+        """Wait for the answer, longer than it may compute; afterwards the child may be dead."""
         try:
             if not self._greeted:
                 self._report(time.monotonic() + START_SECONDS)
                 self._greeted = True
             self.send(order)
-            deadline = time.monotonic() + order["seconds"]
+            deadline = time.monotonic() + order["seconds"] + order["spare"]
             answer = self._report(deadline)
             ended = answer if answer["report"] == "ended" else self._report(deadline + 1)
         except queue.Empty:
             self.kill()
             self.join()
-            return Outcome("time" if self._greeted else "busy", seconds=order["seconds"])
+            return Outcome("hung" if self._greeted else "busy", seconds=order["seconds"] + order["spare"])
         except EOFError:
             self.kill()  # what it has forked
             return Outcome("crashed")
@@ -124,11 +127,16 @@ class Pool:
             if not self._closed:
                 self._workers.keep_warm()
 
-    def outcome(self, function: Callable[..., Any], arguments: dict[str, Any], megabytes: float, seconds: float) -> Outcome:
-        """Run a function of a module with arguments that JSON can hold, and whose value it can hold too."""
+    def outcome(
+        self, function: Callable[..., Any], arguments: dict[str, Any], megabytes: float, seconds: float, spare: float = 0.0
+    ) -> Outcome:
+        """Run a function of a module with arguments that JSON can hold, and whose value it can hold too.
+
+        It may compute for so many `seconds`, and take `spare` more of them.
+        """
         name = f"{function.__module__}:{function.__qualname__}"
         order = {"function": name, "arguments": arguments, "megabytes": megabytes, "seconds": seconds}
-        order["niceness"] = self._niceness
+        order |= {"spare": spare, "niceness": self._niceness}
         with self._turn():
             with self._changed:
                 child = self._workers.pick()
@@ -205,7 +213,7 @@ def call(function: Callable[..., Any], subject: str, **arguments: Any) -> Any:
     if INSIDE:
         return function(**arguments)
     allowed = server_limits()
-    outcome = _POOL.outcome(function, arguments, allowed.read_mb, allowed.read_seconds)
+    outcome = _POOL.outcome(function, arguments, allowed.read_mb, allowed.read_seconds, SPARE_SECONDS)
     if outcome.kind == "value":
         return outcome.value
     if outcome.kind == "rejected":
@@ -228,5 +236,8 @@ def failure(subject: str, kind: str) -> InvalidInput:
     if kind == "busy":
         return busy()
     if kind == "time":
-        return InvalidInput(subject, f"was broken off after {allowed.read_seconds:g} s", smaller)
+        return InvalidInput(subject, f"was broken off after {allowed.read_seconds:g} s of computing", smaller)
+    if kind == "hung":
+        waited = allowed.read_seconds + SPARE_SECONDS
+        return InvalidInput(subject, f"was broken off after {waited:g} s", "try again when the server has less to do")
     return InvalidInput(subject, "cannot be read: it is not as such files are", "save it again, or choose another file")

@@ -219,6 +219,24 @@ class TestStacks:
         two = load_files([("a.png", content), ("b.png", content)], Reading(colour="channels"))
         assert two.shape == (36, 2) and two.image_shape == (9, 4) and two.axes.columns.names == ("a.png", "b.png")
 
+    def test_colours_are_kept_where_there_are_any_and_room(self):
+        plain = RNG.integers(0, 256, (3, 4), np.uint8)
+        grey = saved(Image.fromarray(np.stack([plain] * 3, -1)).save, "PNG")  # as many programs store it
+        colour = saved(Image.fromarray(RNG.integers(0, 256, (3, 4, 3), np.uint8)).save, "PNG")
+        auto = Reading(colour="auto")
+        for contents, kept, shape in (
+            ([grey], "grey", (3, 4)),
+            ([colour], "channels", (3, 12)),
+            ([grey, grey], "grey", (12, 2)),
+            ([grey, colour], "channels", (36, 2)),
+        ):
+            files = [(f"{k}.png", content) for k, content in enumerate(contents)]
+            found = find_files(files, auto)
+            assert (found.reading.colour, found.dataset.shape) == (kept, shape)
+            assert any("choose grey" in remark for remark in found.remarks) == (kept == "channels")
+            np.testing.assert_array_equal(load_files(files, found.reading).data, found.dataset.data)
+            assert find_files(files, auto, Limits(max_entries=24)).reading.colour == "grey"
+
 
 # -- Matrix Market, Parquet, WAV ---------------------------------------------------------------
 

@@ -35,6 +35,11 @@ def sleep(seconds: float) -> None:
     time.sleep(seconds)
 
 
+def compute() -> None:
+    while True:
+        pass
+
+
 def crash() -> None:
     ctypes.string_at(0)
 

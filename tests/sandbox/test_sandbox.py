@@ -64,8 +64,21 @@ def test_memory_is_limited_and_libraries_do_not_count():
 
 def test_time_is_limited(monkeypatch):
     monkeypatch.setenv("SEMF_MAX_READ_SECONDS", "0.3")
-    assert "broken off after 0.3 s" in refusal(functions.sleep, seconds=60)
+    assert "broken off after 0.3 s of computing" in refusal(functions.compute)
     monkeypatch.setenv("SEMF_MAX_READ_SECONDS", "20")
+    assert sandbox.call(functions.double, "number", value=1) == 2, "another child takes its place"
+
+
+def test_waiting_for_the_processor_is_no_fault_of_the_file(monkeypatch):
+    monkeypatch.setenv("SEMF_MAX_READ_SECONDS", "0.1")
+    assert sandbox.call(functions.sleep, "faces.npz", seconds=3) is None
+
+
+def test_what_hangs_without_computing_is_ended(monkeypatch):
+    monkeypatch.setattr(pool_module, "SPARE_SECONDS", 1.0)
+    monkeypatch.setenv("SEMF_MAX_READ_SECONDS", "0.1")
+    assert "broken off after 1.1 s" in refusal(functions.sleep, seconds=600)
+    monkeypatch.setattr(pool_module, "SPARE_SECONDS", 600.0)
     assert sandbox.call(functions.double, "number", value=1) == 2, "another child takes its place"
 
 
