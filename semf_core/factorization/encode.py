@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from semf_core.mathematics.cholesky import solve_shifted
 from semf_core.mathematics.matrix import as_data_matrix
-from semf_core.sets import StructureSet
+from semf_core.sets import Box, Nonnegative, StructureSet, VectorSet, members_of
 
 Array = np.ndarray
 MAX_ITER = 1000
@@ -45,19 +46,19 @@ def encode(M: Any, U: Array, y_set: StructureSet, start: Array | None = None) ->
     """
     matrix = as_data_matrix(M)
     p = U.shape[1]
-    length = _lengths(U, y_set)
+    length, project = _scaled(U, y_set)
     Ut = np.ascontiguousarray(U.T / length)
     start = None if start is None else start * length
     y_set.check_shape((p, matrix.shape[1]))
     target, gram = matrix.left(Ut, Ut, np.zeros((p, matrix.shape[1]), matrix.dtype)), Ut @ Ut.T
     beta = matrix.dtype.type(gram.trace() / p) or matrix.dtype.type(1)
-    V = y_set.project(np.zeros_like(target))
+    V = project(np.zeros_like(target))
     Pi = np.zeros_like(V)
     best, best_cost = V, _cost(V, target, gram)
     for _ in range(MAX_ITER):
         Y = target + beta * V - Pi
         solve_shifted(gram, beta, Y)
-        previous, V = V, y_set.project(Y + Pi / beta)
+        previous, V = V, project(Y + Pi / beta)
         Pi += beta * (Y - V)
         cost = _cost(V, target, gram)
         if cost < best_cost:
@@ -67,13 +68,21 @@ def encode(M: Any, U: Array, y_set: StructureSet, start: Array | None = None) ->
             break
     if start is not None and _cost(start, target, gram) < best_cost - TOL * matrix.norm**2:
         return start / length
-    return best / length
+    return y_set.project(best / length)
 
 
-def _lengths(U: Array, y_set: StructureSet) -> Array:
-    """What the columns of U are divided by: their lengths where 𝒴 allows any positive scale of a row of V, which β then suits."""
-    length = np.linalg.norm(U, axis=0)[:, None]
-    return np.where(length > 0, length, 1) if y_set.polish_sign is not None else np.ones_like(length)
+def _scaled(U: Array, y_set: StructureSet) -> tuple[Array, Callable[[Array], Array]]:
+    """What the columns of U are divided by, so that one β suits all of them, and the projection of V times that.
+
+    Their lengths where 𝒴 allows any positive scale of a row of V, or asks something of each row alone.
+    """
+    length = np.linalg.norm(U, axis=0)[:, None].astype(U.dtype)
+    length = np.where(length > 0, length, 1)
+    if y_set.polish_sign is not None:
+        return length, y_set.project
+    if all(isinstance(s, VectorSet) and (s.axis == "row" or isinstance(s, Box | Nonnegative)) for s in members_of(y_set)):
+        return length, lambda V: length * y_set.project(V / length)
+    return np.ones_like(length), y_set.project
 
 
 def _cost(V: Array, target: Array, gram: Array) -> float:
